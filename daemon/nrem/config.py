@@ -1,0 +1,346 @@
+"""Every setting, where it came from, and the only reading of the environment.
+
+Layers, lowest first: defaults, profile, nrem.toml, agent config, NREM_SECTION__KEY, flags.
+Every value of every layer is checked, also one that a higher layer hides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import functools
+import json
+import os
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+
+from nrem.errors import ConfigError
+
+MASK = "********"
+AGENT_SECTIONS = frozenset({"memory", "retention", "secrets", "limits"})
+PROFILES: dict[str, dict[str, object]] = {
+    "keep": {},
+    "initrunner": {
+        "memory.max_sessions": 10,
+        "memory.semantic.max_memories": 1000,
+        "memory.episodic.max_episodes": 500,
+        "memory.procedural.max_procedures": 100,
+    },
+}
+RENAMED = {"memory.max_memories": "memory.semantic.max_memories"}
+REFUSED = {"memory.store_path": "one store holds all agents; set NREM_HOME to move it"}
+
+
+def _none(value: object) -> object:
+    """The word none as None: neither TOML nor the environment has a null."""
+    return None if isinstance(value, str) and value.lower() == "none" else value
+
+
+def _list(value: object) -> tuple[object, ...]:
+    """A list, or the JSON text of one."""
+    if isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            value = json.loads(value)
+    if not isinstance(value, list | tuple):
+        raise ValueError('must be a list of strings, such as ["a", "b"] (as JSON in a variable)')
+    return tuple(value)
+
+
+Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
+OptionalText = Annotated[str | None, BeforeValidator(_none)]
+Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
+# An empty secret would be found in every text.
+SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=1)], ...], BeforeValidator(_list)]
+Interval = Literal["after_session", "after_autonomous", "manual"]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+
+class Embeddings(_Section):
+    provider: str = Field("", description="Provider of the embedding model; empty chooses none.")
+    model: str = Field("", description="Name of the embedding model.")
+    base_url: str = Field("", description="Address of the provider's endpoint, if not its usual one.")
+    api_key_env: str = Field("", description="Name of the environment variable that holds the API key.")
+
+
+class Episodic(_Section):
+    enabled: bool = Field(True, description="Keep memories of what happened.")
+    max_episodes: Limit = Field(None, description="Most episodic memories kept per agent, or none.")
+
+
+class Semantic(_Section):
+    enabled: bool = Field(True, description="Keep memories of facts.")
+    max_memories: Limit = Field(None, description="Most semantic memories kept per agent, or none.")
+
+
+class Procedural(_Section):
+    enabled: bool = Field(True, description="Keep memories of how to do things.")
+    max_procedures: Limit = Field(None, description="Most procedural memories kept per agent, or none.")
+
+
+class Consolidation(_Section):
+    enabled: bool = Field(True, description="Distill facts from episodes.")
+    interval: Interval = Field("after_session", description="When episodes are distilled.")
+    max_episodes_per_run: int = Field(20, ge=1, description="Most episodes read by one distillation.")
+    model_override: OptionalText = Field(None, description="Model that distills; none is the agent's own.")
+
+
+class Memory(_Section):
+    max_sessions: Limit = Field(None, description="Most sessions kept per agent, or none.")
+    max_resume_messages: int = Field(20, ge=1, description="Most messages loaded when a session resumes.")
+    store_backend: Literal["sqlite-vec"] = Field("sqlite-vec", description="sqlite-vec is the only backend.")
+    embeddings: Embeddings = Field(Embeddings(), description="The embedding model.")
+    episodic: Episodic = Field(Episodic(), description="What happened.")
+    semantic: Semantic = Field(Semantic(), description="Facts.")
+    procedural: Procedural = Field(Procedural(), description="How to do things.")
+    consolidation: Consolidation = Field(Consolidation(), description="Distillation of episodes.")
+
+
+class Retention(_Section):
+    profile: Literal["keep", "initrunner"] = Field(
+        "keep", description="keep deletes nothing; initrunner has the limits that InitRunner has by default."
+    )
+
+
+class Secrets(_Section):
+    enabled: bool = Field(True, description="Look for secrets in what is stored.")
+    on_secret: Literal["redact", "refuse"] = Field("redact", description="Store the rest, or refuse it all.")
+    exclude_rules: Texts = Field((), description="Names of detection rules that are switched off.")
+    literals: SecretTexts = Field((), description="Exact strings that are never stored; masked when shown.")
+
+
+class Limits(_Section):
+    content_bytes: int = Field(65536, ge=1, le=2**24, description="Largest memory in bytes, up to 16 MiB.")
+
+
+class Config(_Section):
+    memory: Memory = Field(Memory(), description="What agents remember.")
+    retention: Retention = Field(Retention(), description="What is deleted.")
+    secrets: Secrets = Field(Secrets(), description="What is never stored.")
+    limits: Limits = Field(Limits(), description="How large things may be.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """A value and its origin: default, profile NAME, the file, agent, the variable, or flag."""
+
+    key: str
+    value: object
+    origin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The configuration in force; settings lists it flat, with secrets masked."""
+
+    config: Config
+    settings: tuple[Setting, ...]
+    warnings: tuple[str, ...]
+
+
+def _sections(model: type[BaseModel], prefix: str = "") -> Iterator[tuple[str, type[BaseModel]]]:
+    """The dotted name and model of every section."""
+    for name, field in model.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            yield prefix + name, field.annotation
+            yield from _sections(field.annotation, f"{prefix}{name}.")
+
+
+SECTIONS = dict(_sections(Config))
+FIELDS = {
+    f"{section}.{name}": field
+    for section, model in SECTIONS.items()
+    for name, field in model.model_fields.items()
+    if f"{section}.{name}" not in SECTIONS
+}
+
+
+def home() -> Path:
+    """The absolute directory that holds the store and nrem.toml."""
+    # systemd gives a colon list when a unit has several state directories.
+    state = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
+    chosen = os.environ.get("NREM_HOME") or state or "~/.local/share/nrem"
+    try:
+        return Path(chosen).expanduser().absolute()
+    except RuntimeError:
+        raise ConfigError(f"{chosen}: no such home directory", hint="set NREM_HOME to a full path") from None
+
+
+def default_agent() -> str | None:
+    """The agent that $NREM_AGENT names, if any."""
+    return os.environ.get("NREM_AGENT") or None
+
+
+def load(
+    home: Path,
+    *,
+    agent: Mapping[str, object] | None = None,
+    environ: Mapping[str, str] | None = None,
+    flags: Mapping[str, object] | None = None,
+) -> Resolved:
+    """The configuration of all layers together."""
+    file = home / "nrem.toml"
+    chosen = _checked(_flat(_read(file), str(file)), strict=True)
+    chosen |= _agent_layer(agent or {})
+    chosen |= _checked(_from_environ(os.environ if environ is None else environ), strict=False)
+    flagged = (Setting(key=key, value=value, origin="flag") for key, value in (flags or {}).items())
+    chosen |= _checked(flagged, strict=False)
+
+    profile = str(chosen["retention.profile"].value) if "retention.profile" in chosen else "keep"
+    for key, value in PROFILES[profile].items():
+        chosen.setdefault(key, Setting(key=key, value=value, origin=f"profile {profile}"))
+    warnings = []
+    for old, new in RENAMED.items():
+        if old in chosen:
+            moved = chosen.pop(old)
+            warning = f"{old} (from {_where(moved.origin)}) is deprecated; write {new}"
+            if new in chosen:
+                warning += f". It is ignored: {new} is set by {_where(chosen[new].origin)}"
+            warnings.append(warning)
+            chosen.setdefault(new, moved)
+
+    tree: dict[str, Any] = {}
+    for key, setting in chosen.items():
+        *path, name = key.split(".")
+        functools.reduce(lambda node, part: node.setdefault(part, {}), path, tree)[name] = setting.value
+    config = Config.model_validate(tree)
+    settings = []
+    for key in FIELDS:
+        value = functools.reduce(getattr, key.split("."), config)
+        if isinstance(value, tuple):
+            value = tuple(MASK if isinstance(item, SecretStr) else item for item in value)
+        origin = chosen[key].origin if key in chosen else "default"
+        settings.append(Setting(key=key, value=value, origin=origin))
+    return Resolved(config, tuple(settings), tuple(warnings))
+
+
+def check_agent(config: Mapping[str, object]) -> None:
+    """Raise ConfigError unless this is a valid agent config."""
+    _agent_layer(config)
+
+
+def template() -> str:
+    """The text of a fresh nrem.toml, with every setting commented out at its default."""
+    lines = ["# Settings of nrem. The values shown are the defaults; uncomment a line to change it."]
+    for section in SECTIONS:
+        lines += ["", f"[{section}]"]
+        for key, field in FIELDS.items():
+            if key.rpartition(".")[0] == section:
+                # JSON of text, numbers, booleans and lists is TOML too.
+                default = json.dumps("none" if field.default is None else field.default)
+                lines += [f"# {field.description}", f"# {key.rpartition('.')[2]} = {default}"]
+    return "\n".join(lines) + "\n"
+
+
+def _read(file: Path) -> dict[str, object]:
+    """The content of a TOML file; nothing if it is missing."""
+    try:
+        return tomllib.loads(file.read_bytes().decode())
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"cannot read {file}: {error.strerror}", hint="check its permissions") from error
+    except UnicodeDecodeError as error:
+        line = error.object.count(b"\n", 0, error.start) + 1
+        problem = f"not UTF-8 (at line {line})"
+    except tomllib.TOMLDecodeError as error:
+        problem = str(error)
+    # Raised outside of the handlers: those errors hold the text of the file, secrets included.
+    raise ConfigError(f"{file} is not valid TOML: {problem}", hint="correct that line, or save as UTF-8")
+
+
+def _agent_layer(config: Mapping[str, object]) -> dict[str, Setting]:
+    """What an agent config sets."""
+    layer = list(_flat(config, "agent"))
+    for section in sorted(Config.model_fields.keys() & config.keys() - AGENT_SECTIONS):
+        hint = f"an agent config may set {', '.join(sorted(AGENT_SECTIONS))}"
+        raise ConfigError(
+            f"{section} holds for the whole server, not for one agent", hint=hint, field=section
+        )
+    return _checked(layer, strict=True)
+
+
+def _from_environ(environ: Mapping[str, str]) -> Iterator[Setting]:
+    """The settings among the variables; a variable without a double underscore is something else."""
+    for name, value in sorted(environ.items()):
+        path = name.removeprefix("NREM_")
+        if path != name and "__" in path:
+            yield Setting(key=path.lower().replace("__", "."), value=value, origin=name)
+
+
+def _flat(table: object, origin: str, section: str = "") -> Iterator[Setting]:
+    """The leaves of a nested table."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(
+            f"{section or 'config'} (from {_where(origin)}) must be a table of settings", field=section
+        )
+    for name, value in table.items():
+        # A quoted name with a dot in it is not a path; the quotes make it unknown.
+        name = f'"{name}"' if "." in str(name) else name
+        key = f"{section}.{name}" if section else str(name)
+        if key in SECTIONS:
+            yield from _flat(value, origin, key)
+        else:
+            yield Setting(key=key, value=value, origin=origin)
+
+
+def _checked(layer: Iterable[Setting], *, strict: bool) -> dict[str, Setting]:
+    """The layer with values of their final types; text becomes a number only if not strict."""
+    result: dict[str, Setting] = {}
+    for setting in layer:
+        key, target = setting.key, RENAMED.get(setting.key, setting.key)
+        subject = f"{key} (from {_where(setting.origin)})"
+        if key in REFUSED:
+            raise ConfigError(f"{subject} cannot be set", hint=REFUSED[key], field=key)
+        if target not in FIELDS:
+            problem = "is a section, not a key" if key in SECTIONS else "is an unknown key"
+            raise ConfigError(f"{subject} {problem}", hint=_did_you_mean(key), field=key)
+        if key in result:
+            raise ConfigError(f"{subject} is also set by {result[key].origin}", field=key)
+        section, _, name = target.rpartition(".")
+        try:
+            model = SECTIONS[section].model_validate({name: setting.value}, strict=strict)
+        except ValidationError as error:
+            problem = _problem(error)
+        else:
+            result[key] = Setting(key=key, value=getattr(model, name), origin=setting.origin)
+            continue
+        # Raised outside of the handler: the validation error holds the value, which may be secret.
+        raise ConfigError(f"{subject} {problem}", hint=FIELDS[target].description, field=key)
+    return result
+
+
+def _problem(error: ValidationError) -> str:
+    """What is allowed, without the value that is wrong."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    item = f"item {int(first['loc'][1]) + 1} " if len(first["loc"]) > 1 else ""
+    if first["type"] == "too_short":
+        return f"{item}must not be empty"
+    return item + first["msg"].removeprefix("Value error, ").replace("Input should", "must")
+
+
+def _did_you_mean(key: str) -> str:
+    """The known key most like this one, else all keys of its section."""
+    scores = {}
+    for known in () if key in SECTIONS else (*FIELDS, *SECTIONS):
+        leaves = difflib.SequenceMatcher(None, key.rpartition(".")[2], known.rpartition(".")[2]).ratio()
+        # The last name decides: keys of one section resemble each other by their prefix alone.
+        if leaves >= 0.75:
+            scores[known] = leaves + difflib.SequenceMatcher(None, key, known).ratio()
+    if scores:
+        return f"did you mean {max(scores, key=scores.__getitem__)}?"
+    while key and key not in SECTIONS:
+        key = key.rpartition(".")[0]
+    names = (SECTIONS[key] if key else Config).model_fields
+    return f"valid {'keys of ' + key if key else 'sections'}: {', '.join(names)}"
+
+
+def _where(origin: str) -> str:
+    return {"agent": "agent config", "flag": "a flag"}.get(origin, origin)

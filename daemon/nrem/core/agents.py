@@ -1,0 +1,95 @@
+"""Agents: add, list, show, remove, and their own configuration."""
+
+from __future__ import annotations
+
+import functools
+
+from nrem import config
+from nrem.clock import Clock
+from nrem.core.scrub import Scrubber
+from nrem.model import AgentConfig, By, Caller, Scope
+from nrem.store import scopes, search
+from nrem.store.database import Database
+from nrem.store.driver import Connection
+from nrem.wire import Agent, AgentConfigs, Agents, RemovedAgent, SetAgentConfig
+
+
+def add(store: Database, name: str, *, caller: Caller, clock: Clock) -> Agent:
+    """Add an agent under a new number."""
+    by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
+    scope = store.write(lambda db: scopes.add(db, name, by))
+    return Agent(agent=scope.name, memories=0, created_at=scope.created_at)
+
+
+def list_(store: Database) -> Agents:
+    """Return all agents, by name."""
+    with store.reading() as db:
+        return Agents(agents=tuple(_agent(db, scope, memories) for scope, memories in scopes.list_(db)))
+
+
+def show(store: Database, scope: Scope) -> Agent:
+    with store.reading() as db:
+        return _agent(db, scope, scopes.count(db, scope.number))
+
+
+def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
+    """Erase an agent: unreachable at once, then its rows go in steps, then their space is given back."""
+
+    def mark(db: Connection) -> int:
+        number = scopes.get(db, scope.name).number
+        scopes.mark_removed(db, number, now=clock.now())
+        return scopes.count(db, number)
+
+    memories = store.write(mark)
+    finish_removals(store)
+    return RemovedAgent(agent=scope.name, memories=memories)
+
+
+def finish_removals(store: Database) -> None:
+    """Take away the rows of removed agents; start-up repeats this for a removal that was cut short."""
+    with store.reading() as db:
+        begun = scopes.removed(db)
+    if not begun:
+        return
+    for number in begun:
+        while store.write(functools.partial(scopes.erase_step, scope=number)):
+            pass
+    while store.write(search.merge_step):
+        pass
+    store.reclaim()
+
+
+def set_config(
+    store: Database,
+    scope: Scope,
+    request: SetAgentConfig,
+    settings: config.Config,
+    *,
+    caller: Caller,
+    clock: Clock,
+) -> AgentConfig:
+    """Check an agent's configuration and record it as the next version."""
+    config.check_agent(request.config)
+    message = Scrubber(settings).text("message", request.message)
+
+    def write(db: Connection) -> AgentConfig:
+        current = scopes.get(db, scope.name)
+        by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
+        return scopes.put_config(db, current, request.config, message, by)
+
+    return store.write(write)
+
+
+def list_configs(store: Database, scope: Scope) -> AgentConfigs:
+    with store.reading() as db:
+        return AgentConfigs(versions=tuple(scopes.configs(db, scope.number)))
+
+
+def _agent(db: Connection, scope: Scope, memories: int) -> Agent:
+    versions = scopes.configs(db, scope.number)
+    return Agent(
+        agent=scope.name,
+        memories=memories,
+        created_at=scope.created_at,
+        config_version=versions[0].version if versions else 0,
+    )

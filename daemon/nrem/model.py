@@ -1,0 +1,192 @@
+"""The records that cross boundaries: frozen, keyword-only, times in UTC epoch milliseconds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import PlainSerializer
+
+
+def iso(millis: int) -> str:
+    """Render a moment as ISO-8601 in UTC, with milliseconds only where there are any."""
+    moment = datetime.fromtimestamp(millis // 1000, UTC).replace(microsecond=millis % 1000 * 1000)
+    return moment.isoformat(timespec="milliseconds" if millis % 1000 else "seconds")
+
+
+Moment = Annotated[int, PlainSerializer(iso, return_type=str, when_used="json")]
+"""Epoch milliseconds inside, ISO-8601 outside."""
+
+
+class Kind(StrEnum):
+    SEMANTIC = "semantic"
+    FACT = "fact"
+    EPISODIC = "episodic"
+    PROCEDURAL = "procedural"
+    CONVERSATION = "conversation"
+    MESSAGE = "message"
+    DOCUMENT = "document"
+    CHUNK = "chunk"
+    SUMMARY = "summary"
+    GOAL = "goal"
+    TASK = "task"
+    ACTION = "action"
+
+
+KIND_ALIASES: Mapping[str, Kind] = {
+    **{kind.value: kind for kind in Kind},
+    "episode": Kind.EPISODIC,
+    "procedure": Kind.PROCEDURAL,
+    "fragment": Kind.CHUNK,
+}
+
+DEDUPLICATED = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.PROCEDURAL, Kind.CONVERSATION})
+"""Kinds of which a scope holds each text at most once."""
+
+
+class Role(StrEnum):
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+
+
+class Trust(StrEnum):
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caller:
+    """Who is asking, through which door, and how far their text is trusted."""
+
+    actor: str
+    ingress: str
+    trust: Trust = Trust.TRUSTED
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class By:
+    """Who makes a change, why, and when; goes into the change's event."""
+
+    actor: str
+    cause: str
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Provenance:
+    source: str | None
+    ingress: str
+    trust: Trust
+    actor: str
+    trigger: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Memory:
+    """One memory as it stands now. Use is not part of it: reading a memory never changes it."""
+
+    id: str
+    kind: Kind
+    kind_given: str
+    content: str
+    category: str
+    tags: tuple[str, ...] = ()
+    concept_tags: tuple[str, ...] = ()
+    data: dict[str, Any] | None = None
+    metadata: dict[str, Any] | None = None
+    context: str | None = None
+    importance: float
+    confidence: float
+    role: Role | None = None
+    session: str | None = None
+    room: str | None = None
+    user: str | None = None
+    pinned: bool = False
+    provenance: Provenance
+    legacy_id: str | None = None
+    version: int = 1
+    created_at: Moment
+    updated_at: Moment
+    expires_at: Moment | None = None
+    consolidated_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """How often a memory was recalled; derived from recall events, apart from its state."""
+
+    access_count: int = 0
+    last_accessed_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """A state a memory had, and the event that made it."""
+
+    version: int
+    at: Moment
+    operation: str
+    actor: str
+    cause: str
+    memory: Memory | None
+    """None for the event that forgot it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """An agent, by its name and its number. The number is never used again."""
+
+    number: int
+    name: str
+    created_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfig:
+    """One version of an agent's own configuration."""
+
+    version: int
+    config: dict[str, Any]
+    message: str
+    actor: str
+    at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """One link of a scope's chain."""
+
+    seq: int
+    at: int
+    op: str
+    subject: str
+    actor: str
+    cause: str
+    payload_hash: bytes
+    chain: bytes
+    payload: str | None
+    salt: bytes | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which memories of one scope; all given conditions must hold."""
+
+    kinds: tuple[Kind, ...] = ()
+    exclude_kinds: tuple[Kind, ...] = ()
+    category: str | None = None
+    tags_any: tuple[str, ...] = ()
+    tags_all: tuple[str, ...] = ()
+    room: str | None = None
+    user: str | None = None
+    session: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    after: int | None = None
+    before: int | None = None
+    trust: Trust | None = None
+    pinned: bool | None = None

@@ -1,0 +1,116 @@
+"""Text to index terms: the same words for a memory and for a question about it.
+
+Every term consists of letters, marks and digits only, folded for case, width and accents. The keyword
+index splits at ASCII punctuation and white space and nowhere else, so a term stays one token of the index
+whatever script it is in, and a scope's prefix in front of it stays with it.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator
+from itertools import pairwise
+
+import Stemmer
+
+VERSION = 1
+"""Raised when the same text gets other terms; a store of another version is indexed anew."""
+
+LONGEST = 64
+"""Characters of a term that count; longer runs (base64, hashes glued together) are cut."""
+
+# Accents and vowel points that people leave out when they type: Latin, Greek and Cyrillic, Hebrew, Arabic.
+_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+# Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions).
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff]+"
+)
+_POSSESSIVE = re.compile(r"['\u2019\u02bc]s\b", re.IGNORECASE)
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_CAMEL_WORD = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*\b")
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again all am an and any are as at be because been before being below between both
+    but by can could did do does doing don down during each few for from further had has have having he her
+    here hers herself him himself his how i if in into is it its itself just me more most my myself no nor
+    not now of off on once only or other our ours ourselves out over own same she should so some such than
+    that the their theirs them themselves then there these they this those through to too under until up
+    very was we were what when where which while who whom why will with would you your yours yourself
+    yourselves s t d ll m re ve
+    """.split()
+)
+
+_local = threading.local()  # a Stemmer is not safe to share between threads
+
+
+class _Words(dict[int, int | str]):
+    """A str.translate table, filled as characters are met: what can stand in a word stays."""
+
+    def __missing__(self, point: int) -> int | str:
+        keep = unicodedata.category(chr(point))[0] in "LNM"
+        self[point] = point if keep else " "
+        return self[point]
+
+
+_words = _Words()
+
+
+def fold(text: str) -> str:
+    """Fold width, case and optional accents, so that spellings of one word become equal."""
+    if text.isascii():
+        return text.lower()
+    decomposed = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", text).casefold())
+    return unicodedata.normalize("NFC", _OPTIONAL_MARKS.sub("", decomposed))
+
+
+def for_index(text: str) -> list[str]:
+    """Return the terms of a memory, in order, repeats kept."""
+    return _terms(text, single_characters=True)
+
+
+def for_query(text: str) -> list[str]:
+    """Return the distinct terms of a question, in order."""
+    return list(dict.fromkeys(_terms(text, single_characters=False)))
+
+
+def _terms(text: str, *, single_characters: bool) -> list[str]:
+    words = list(_split(text, single_characters))
+    kept = [word for word in words if word not in STOP_WORDS]
+    return [_stem(word)[:LONGEST] for word in kept or words]
+
+
+def _split(text: str, single_characters: bool) -> Iterator[str]:
+    text = _POSSESSIVE.sub("", text)
+    parts = [part for word in _CAMEL_WORD.findall(text) for part in _CAMEL.findall(word)]
+    for word in fold(" ".join([text, *parts])).translate(_words).split():
+        if word.isascii():
+            yield word
+        else:
+            yield from _split_scripts(word, single_characters)
+
+
+def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
+    """Part runs of unspaced scripts into overlapping pairs, and single characters where they are wanted."""
+    start = 0
+    for run in _UNSPACED.finditer(word):
+        if run.start() > start:
+            yield word[start : run.start()]
+        characters = run.group()
+        if single_characters or len(characters) == 1:
+            yield from characters
+        for left, right in pairwise(characters):
+            yield left + right
+        start = run.end()
+    if start < len(word):
+        yield word[start:]
+
+
+def _stem(word: str) -> str:
+    if not hasattr(_local, "stemmer"):
+        _local.stemmer = Stemmer.Stemmer("english")
+    stemmed: str = _local.stemmer.stemWord(word) if word.isascii() else word
+    return stemmed

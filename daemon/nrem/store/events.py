@@ -1,0 +1,98 @@
+"""The chain of events of each scope: what happened, in order, in a form that cannot be changed unnoticed.
+
+Each link hashes the one before it, its own seq, time, op, subject, actor and cause, and the hash of a salted
+payload. Payload and salt stand beside the chain, so that erasing them leaves a chain that still verifies.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+from nrem.errors import Corrupt
+from nrem.model import By, Event
+from nrem.store.driver import Connection
+
+GENESIS = b"\0" * 32
+
+
+def canonical(value: Any) -> str:
+    """Return the one JSON text of a value: keys sorted, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def record(db: Connection, scope: int, op: str, subject: str, payload: Any, by: By) -> Event:
+    """Append one event to a scope's chain; its time is never before the last one's."""
+    last = db.execute(
+        "select seq, at, chain from events where scope = ? order by seq desc limit 1", (scope,)
+    ).fetchone()
+    seq, at, previous = (last[0] + 1, max(by.now, last[1]), last[2]) if last else (1, by.now, GENESIS)
+    text = canonical(payload)
+    salt = os.urandom(16)
+    payload_hash = hash_payload(salt, text)
+    chain = link(previous, seq, at, op, subject, by.actor, by.cause, payload_hash)
+    db.execute(
+        "insert into events (scope, seq, at, op, subject, actor, cause, payload_hash, chain, payload, salt)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (scope, seq, at, op, subject, by.actor, by.cause, payload_hash, chain, text, salt),
+    )
+    return Event(
+        seq=seq, at=at, op=op, subject=subject, actor=by.actor, cause=by.cause,
+        payload_hash=payload_hash, chain=chain, payload=text, salt=salt,
+    )  # fmt: skip
+
+
+def hash_payload(salt: bytes, text: str) -> bytes:
+    return hashlib.sha256(salt + text.encode()).digest()
+
+
+def link(previous: bytes, *fields: int | str | bytes) -> bytes:
+    parts = [field.hex() if isinstance(field, bytes) else field for field in fields]
+    return hashlib.sha256(previous + canonical(parts).encode()).digest()
+
+
+def read(db: Connection, scope: int, *, subject: str | None = None) -> Iterator[Event]:
+    """Yield a scope's events in order, all of them or those of one subject."""
+    rows = db.execute(
+        "select seq, at, op, subject, actor, cause, payload_hash, chain, payload, salt from events"
+        " where scope = :scope"
+        + (" and subject = :subject" if subject is not None else "")
+        + " order by seq",
+        {"scope": scope, "subject": subject},
+    )
+    for row in rows:
+        yield Event(**dict(row))
+
+
+def verify(db: Connection, scope: int) -> int:
+    """Recompute a scope's whole chain and return its length; raise Corrupt at the first broken link."""
+    previous, seq = GENESIS, 0
+    for event in read(db, scope):
+        seq += 1
+        expected = link(
+            previous,
+            event.seq,
+            event.at,
+            event.op,
+            event.subject,
+            event.actor,
+            event.cause,
+            event.payload_hash,
+        )
+        erased = event.payload is None and event.salt is None
+        if (
+            event.seq != seq
+            or event.chain != expected
+            or not (erased or hash_payload(event.salt or b"", event.payload or "") == event.payload_hash)
+        ):
+            raise Corrupt(
+                f"event {seq} of scope {scope} does not fit its chain",
+                hint="the file was changed by something else than nrem; compare with a backup",
+                code="chain_broken",
+                details={"scope": scope, "seq": seq},
+            )
+        previous = event.chain
+    return seq

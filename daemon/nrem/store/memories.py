@@ -1,0 +1,301 @@
+"""Memories: every change writes its event, keeps the version it ends, and moves both indexes with the row."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import unicodedata
+from typing import Any
+
+from nrem.errors import Conflict, Corrupt, NotFound
+from nrem.model import DEDUPLICATED, By, Event, Kind, Memory, Provenance, Role, Trust, Use, Version
+from nrem.store import events, scopes, search
+from nrem.store.driver import Connection, Row
+
+# The kinds are written out, because SQLite uses a partial index only for a query that repeats its condition.
+_DEDUPLICATED_SQL = "kind in ('semantic', 'fact', 'procedural', 'conversation')"
+
+COLUMNS = (
+    "id", "kind", "kind_given", "content", "category", "tags", "concept_tags", "data", "metadata", "context",
+    "importance", "confidence", "role", "session_id", "room_id", "user_id", "pinned", "source", "ingress",
+    "trust", "actor", "trigger_type", "legacy_id", "version", "created_at", "updated_at", "expires_at",
+    "consolidated_at",
+)  # fmt: skip
+SELECT = ", ".join("m." + column for column in COLUMNS)
+_INSERT = (
+    f"insert into memories (scope, content_hash, seq, terms, {', '.join(COLUMNS)})"
+    f" values (?, ?, ?, ?, {', '.join('?' * len(COLUMNS))})"
+)
+_UPDATE = (
+    f"update memories set content_hash = ?, seq = ?, terms = ?, {', '.join(c + ' = ?' for c in COLUMNS)}"
+    " where rowid = ?"
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Vector:
+    """A normalised float32 embedding and who made it."""
+
+    embedder: str
+    embedding: bytes
+
+
+def content_hash(content: str) -> bytes:
+    """Return what two texts share when they count as the same."""
+    return hashlib.sha256(unicodedata.normalize("NFC", content).encode()).digest()
+
+
+def payload(memory: Memory) -> dict[str, Any]:
+    """Return a memory's whole state as its events carry it: what differs from nothing."""
+    state = {field: getattr(memory, field) for field in _FIELDS}
+    origin = memory.provenance
+    state["provenance"] = {
+        name: getattr(origin, name) for name in _PROVENANCE if getattr(origin, name) is not None
+    }
+    return {
+        name: value
+        for name, value in state.items()
+        if value is not None and value != () and value is not False
+    }
+
+
+_FIELDS = tuple(field.name for field in dataclasses.fields(Memory))
+_PROVENANCE = tuple(field.name for field in dataclasses.fields(Provenance))
+
+
+def from_payload(text: str) -> Memory:
+    """Return the memory that payload() described."""
+    state = json.loads(text)
+    state["kind"] = Kind(state["kind"])
+    state["role"] = Role(state["role"]) if "role" in state else None
+    state["tags"] = tuple(state.get("tags", ()))
+    state["concept_tags"] = tuple(state.get("concept_tags", ()))
+    origin = state["provenance"]
+    state["provenance"] = Provenance(
+        source=origin.get("source"),
+        ingress=origin["ingress"],
+        trust=Trust(origin["trust"]),
+        actor=origin["actor"],
+        trigger=origin.get("trigger"),
+    )
+    return Memory(**state)
+
+
+def insert(db: Connection, scope: int, memory: Memory, vector: Vector | None, by: By) -> None:
+    """Store a new memory with its event and its entries in both indexes."""
+    event = events.record(db, scope, "memory.remember", memory.id, payload(memory), by)
+    words = search.index_terms(memory.content, memory.context, memory.tags, memory.concept_tags)
+    rowid = db.execute(
+        _INSERT, (scope, content_hash(memory.content), event.seq, len(words), *_values(memory))
+    ).lastrowid
+    assert rowid is not None
+    search.add_terms(db, rowid, scope, words)
+    if vector is not None:
+        search.put_vector(db, rowid, scope, event.seq, vector.embedder, vector.embedding)
+    scopes.touch(db, scope, memories=1, terms=len(words))
+
+
+def update(
+    db: Connection,
+    scope: int,
+    memory: Memory,
+    vector: Vector | None,
+    *,
+    op: str,
+    by: By,
+) -> None:
+    """Replace a memory by its next version. Without a vector it keeps its own, if the text is the same."""
+    rowid, old_hash, old_terms = db.execute(
+        "select rowid, content_hash, terms from memories where scope = ? and id = ?", (scope, memory.id)
+    ).fetchone()
+    event = events.record(db, scope, op, memory.id, payload(memory), by)
+    _end_version(db, scope, rowid, ended=event.seq)
+    digest = content_hash(memory.content)
+    words = search.index_terms(memory.content, memory.context, memory.tags, memory.concept_tags)
+    db.execute(_UPDATE, (digest, event.seq, len(words), *_values(memory), rowid))
+    search.remove_terms(db, rowid)
+    search.add_terms(db, rowid, scope, words)
+    if vector is not None:
+        search.put_vector(db, rowid, scope, event.seq, vector.embedder, vector.embedding)
+    elif digest != old_hash:
+        db.execute("delete from vec_memories where memory = ?", (rowid,))
+    scopes.touch(db, scope, memories=0, terms=len(words) - old_terms)
+
+
+def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
+    """Remove a live memory with its index entries; its versions and events stay."""
+    row = db.execute(
+        f"select m.rowid as rowid, m.terms as terms, {SELECT} from memories m where scope = ? and id = ?",
+        (scope, id),
+    ).fetchone()
+    if row is None:
+        raise _not_found(id)
+    event = events.record(db, scope, "memory.forget", id, {}, by)
+    _end_version(db, scope, row["rowid"], ended=event.seq)
+    search.remove_terms(db, row["rowid"])
+    db.execute("delete from memories where rowid = ?", (row["rowid"],))
+    scopes.touch(db, scope, memories=-1, terms=-row["terms"])
+    return from_row(row)
+
+
+def get(db: Connection, scope: int, id: str) -> Memory:
+    """Return a live memory of this scope; raise NotFound for any other id."""
+    row = db.execute(f"select {SELECT} from memories m where scope = ? and id = ?", (scope, id)).fetchone()
+    if row is None:
+        raise _not_found(id)
+    return from_row(row)
+
+
+def use(db: Connection, scope: int, id: str) -> Use:
+    """Return how often a memory was recalled."""
+    row = db.execute(
+        "select u.access_count, u.last_accessed_at from memory_use u join memories m on m.rowid = u.memory"
+        " where m.scope = ? and m.id = ?",
+        (scope, id),
+    ).fetchone()
+    return Use(access_count=row[0], last_accessed_at=row[1]) if row else Use()
+
+
+def find_same(db: Connection, scope: int, kind: Kind, content: str) -> str | None:
+    """Return the id of the live memory that has this text already, for the kinds that are kept once."""
+    if kind not in DEDUPLICATED:
+        return None
+    row = db.execute(
+        f"select id from memories where scope = ? and content_hash = ? and kind = ? and {_DEDUPLICATED_SQL}",
+        (scope, content_hash(content), kind.value),
+    ).fetchone()
+    return row[0] if row else None
+
+
+def find_imported(db: Connection, scope: int, legacy_id: str) -> str | None:
+    """Return the id of the live memory that came from, or is, the one with this id."""
+    row = db.execute(
+        "select id from memories where scope = :scope and legacy_id = :legacy union all"
+        " select id from memories where scope = :scope and id = :legacy limit 1",
+        {"scope": scope, "legacy": legacy_id},
+    ).fetchone()
+    return row[0] if row else None
+
+
+def versions(db: Connection, scope: int, id: str) -> list[Version]:
+    """Return every state a memory ever had, oldest first, with who made it and when."""
+    found = [
+        Version(
+            version=state.version if (state := _state(event)) else 0,
+            at=event.at,
+            operation=event.op.removeprefix("memory."),
+            actor=event.actor,
+            cause=event.cause,
+            memory=state,
+        )
+        for event in events.read(db, scope, subject=id)
+        if event.op.startswith("memory.")
+    ]
+    if not found:
+        raise _not_found(id)
+    return found
+
+
+def verify_rows(db: Connection, scope: int) -> int:
+    """Compare each live row with the event that made it; raise Corrupt at the first that differs."""
+    checked = 0
+    rows = db.execute(
+        f"select e.payload as payload, {SELECT} from memories m"
+        " join events e on e.scope = m.scope and e.seq = m.seq where m.scope = ?",
+        (scope,),
+    )
+    for row in rows:
+        checked += 1
+        if row["payload"] != events.canonical(payload(from_row(row))):
+            raise Corrupt(
+                f"memory {row['id']} differs from the event that made it",
+                hint="the file was changed by something else than nrem; compare with a backup",
+                code="row_changed",
+                details={"id": row["id"]},
+            )
+    return checked
+
+
+def _state(event: Event) -> Memory | None:
+    return from_payload(event.payload) if event.payload and event.op != "memory.forget" else None
+
+
+def _end_version(db: Connection, scope: int, rowid: int, *, ended: int) -> None:
+    db.execute(
+        "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq, embedding)"
+        " select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq, v.embedding from memories m"
+        " left join vec_memories v on v.memory = m.rowid where m.rowid = ?",
+        (ended, rowid),
+    )
+
+
+def _values(memory: Memory) -> tuple[Any, ...]:
+    origin = memory.provenance
+    return (
+        memory.id, memory.kind.value, memory.kind_given, memory.content, memory.category, _json(memory.tags),
+        _json(memory.concept_tags), _json(memory.data), _json(memory.metadata), memory.context,
+        memory.importance, memory.confidence, memory.role.value if memory.role else None, memory.session,
+        memory.room, memory.user, int(memory.pinned), origin.source, origin.ingress, origin.trust.value,
+        origin.actor, origin.trigger, memory.legacy_id, memory.version, memory.created_at, memory.updated_at,
+        memory.expires_at, memory.consolidated_at,
+    )  # fmt: skip
+
+
+def _json(value: Any) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def from_row(row: Row) -> Memory:
+    return Memory(
+        id=row["id"],
+        kind=Kind(row["kind"]),
+        kind_given=row["kind_given"],
+        content=row["content"],
+        category=row["category"],
+        tags=tuple(json.loads(row["tags"])),
+        concept_tags=tuple(json.loads(row["concept_tags"])),
+        data=json.loads(row["data"]) if row["data"] is not None else None,
+        metadata=json.loads(row["metadata"]) if row["metadata"] is not None else None,
+        context=row["context"],
+        importance=row["importance"],
+        confidence=row["confidence"],
+        role=Role(row["role"]) if row["role"] else None,
+        session=row["session_id"],
+        room=row["room_id"],
+        user=row["user_id"],
+        pinned=bool(row["pinned"]),
+        provenance=Provenance(
+            source=row["source"],
+            ingress=row["ingress"],
+            trust=Trust(row["trust"]),
+            actor=row["actor"],
+            trigger=row["trigger_type"],
+        ),
+        legacy_id=row["legacy_id"],
+        version=row["version"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        expires_at=row["expires_at"],
+        consolidated_at=row["consolidated_at"],
+    )
+
+
+def refuse_same(db: Connection, scope: int, memory: Memory) -> None:
+    """Raise Conflict when an edit would make two memories of one text."""
+    other = find_same(db, scope, memory.kind, memory.content)
+    if other is not None and other != memory.id:
+        raise Conflict(
+            f"memory {other} has this text already",
+            hint=f"edit or forget {other} instead",
+            code="duplicate",
+            details={"id": other},
+        )
+
+
+def _not_found(id: str) -> NotFound:
+    return NotFound(
+        f"there is no memory {id}",
+        hint="nrem list shows the ids of an agent's memories",
+        code="memory_not_found",
+    )

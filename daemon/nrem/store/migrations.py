@@ -1,0 +1,224 @@
+"""The schema, as a list of steps that is only ever added to."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import sqlite_utils
+from sqlite_utils import Migrations
+
+from nrem.clock import Clock
+from nrem.errors import Corrupt
+from nrem.model import iso
+from nrem.policy import terms
+from nrem.store import driver, search
+
+steps = Migrations("nrem")
+
+
+def migrate(path: Path, clock: Clock) -> None:
+    """Bring a store to the newest schema, after a backup; a store that has it already stays as it is."""
+    fresh = not path.exists()
+    db = driver.connect(path, read_only=False)
+    try:
+        path.chmod(0o600)
+        admin = sqlite_utils.Database(db, execute_plugins=False)
+        known = {step.name for step in steps._migrations}
+        newer = [step.name for step in steps.applied(admin) if step.name not in known]
+        if newer:
+            raise Corrupt(
+                f"the store was written by a newer nrem (it has {newer[-1]})",
+                hint="install that version again, or restore the backup that it made before it migrated",
+                code="schema_too_new",
+            )
+        pending = steps.pending(admin)
+        if pending:
+            if not fresh:
+                _back_up(db, path, clock)
+            steps.apply(admin)
+        search.keep_current(db, terms.VERSION)
+    finally:
+        db.close()
+
+
+def _back_up(db: driver.Connection, path: Path, clock: Clock) -> None:
+    folder = path.with_name("backups")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    stamp = iso(clock.now() // 1000 * 1000)[:19].replace(":", "").replace("-", "")
+    copy = folder / f"nrem-{stamp}-before-migration.db"
+    unfinished = copy.with_suffix(".partial")
+    unfinished.unlink(missing_ok=True)
+    target = driver.sqlite3.connect(str(unfinished))
+    try:
+        db.backup(target)
+    finally:
+        target.close()
+    unfinished.chmod(0o600)
+    for file in (unfinished, folder):
+        fd = os.open(file, os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+        if file is unfinished:
+            unfinished.rename(copy)
+
+
+@steps()
+def m001_memories(db: sqlite_utils.Database) -> None:
+    for statement in _M001.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+_M001 = """
+create table store_meta (
+    key text primary key,
+    value text not null
+) without rowid;
+
+create table scopes (
+    scope integer primary key autoincrement,  -- autoincrement: a number is never used again
+    name text not null,
+    created_at integer not null,
+    removed_at integer,                       -- set first, then the rows go; start-up finishes the work
+    generation integer not null default 0,    -- raised by every change; what cached vectors are compared with
+    memory_count integer not null default 0,
+    term_count integer not null default 0     -- with memory_count: the average length, for ranking
+);
+
+create unique index idx_scopes_name on scopes (name) where removed_at is null;
+
+create table events (
+    scope integer not null references scopes,
+    seq integer not null,
+    at integer not null,
+    op text not null,
+    subject text not null,
+    actor text not null,
+    cause text not null,
+    payload_hash blob not null,
+    chain blob not null,
+    payload text,                             -- with salt: null once erased; the chain verifies without them
+    salt blob,
+    primary key (scope, seq)
+);
+
+create index idx_events_subject on events (scope, subject, seq);
+
+create table memories (
+    rowid integer primary key,
+    scope integer not null references scopes,
+    id text not null,
+    kind text not null check (kind in ('semantic', 'fact', 'episodic', 'procedural', 'conversation',
+        'message', 'document', 'chunk', 'summary', 'goal', 'task', 'action')),
+    kind_given text not null,
+    content text not null,
+    content_hash blob not null,
+    category text not null,
+    tags text not null default '[]',
+    concept_tags text not null default '[]',
+    data text,
+    metadata text,
+    context text,
+    importance real not null check (importance between 0 and 1),
+    confidence real not null check (confidence between 0 and 1),
+    role text check (role in ('user', 'assistant', 'system', 'tool')),
+    session_id text,
+    room_id text,
+    user_id text,
+    pinned integer not null default 0,
+    source text,
+    ingress text not null,
+    trust text not null check (trust in ('trusted', 'untrusted')),
+    actor text not null,
+    trigger_type text,
+    legacy_id text,
+    version integer not null,
+    created_at integer not null,
+    updated_at integer not null,
+    expires_at integer,
+    consolidated_at integer,
+    seq integer not null,                     -- the event that made it; its payload_hash is the row's hash
+    terms integer not null                    -- how many terms the keyword index has for it
+);
+
+create unique index idx_memories_id on memories (scope, id);
+
+create index idx_memories_agent on memories (scope, created_at desc);
+
+create index idx_memories_type on memories (scope, kind, created_at desc);
+
+create index idx_memories_type_category on memories (scope, category, kind, created_at desc);
+
+create index idx_memories_session on memories (scope, session_id, created_at desc)
+    where session_id is not null;
+
+create index idx_memories_room on memories (scope, room_id, kind, created_at desc) where room_id is not null;
+
+create index idx_memories_user on memories (scope, user_id, created_at desc) where user_id is not null;
+
+create unique index idx_memories_content on memories (scope, content_hash, kind)
+    where kind in ('semantic', 'fact', 'procedural', 'conversation');
+
+create unique index idx_memories_legacy on memories (scope, legacy_id) where legacy_id is not null;
+
+create table memory_versions (
+    scope integer not null references scopes,
+    id text not null,
+    version integer not null,
+    seq integer not null,                     -- the event that made it, whose payload it is
+    ended_seq integer not null,               -- the event that ended it
+    embedder text,
+    embedding_seq integer,
+    embedding blob,
+    primary key (scope, id, version, ended_seq)
+);
+
+create index idx_memory_versions_seq on memory_versions (scope, seq);
+
+create table memory_use (
+    memory integer primary key references memories on delete cascade,
+    access_count integer not null,
+    last_accessed_at integer not null
+);
+
+create table vec_memories (
+    memory integer not null references memories on delete cascade,
+    embedder text not null,
+    scope integer not null references scopes,
+    seq integer not null,                     -- the scope's seq when the vector came
+    embedding blob not null,
+    primary key (memory, embedder)
+);
+
+create index idx_vec_memories_scope on vec_memories (scope, embedder);
+
+create virtual table memories_fts using fts5 (
+    terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
+);
+
+create table agent_configs (
+    scope integer not null references scopes,
+    version integer not null,
+    config text not null,
+    message text not null,
+    actor text not null,
+    at integer not null,
+    primary key (scope, version)
+);
+
+create view memories_readable as
+select s.name as agent, m.id, m.kind, m.category, m.content, m.tags, m.importance, m.confidence, m.pinned,
+    m.session_id, m.room_id, m.user_id, m.version, m.trust, m.source,
+    strftime('%Y-%m-%dT%H:%M:%fZ', m.created_at / 1000.0, 'unixepoch') as created_at,
+    strftime('%Y-%m-%dT%H:%M:%fZ', m.updated_at / 1000.0, 'unixepoch') as updated_at,
+    coalesce(u.access_count, 0) as access_count
+from memories m
+join scopes s on s.scope = m.scope
+left join memory_use u on u.memory = m.rowid;
+
+create view events_readable as
+select s.name as agent, e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'unixepoch') as at,
+    e.op, e.subject, e.actor, e.cause, e.payload, lower(hex(e.chain)) as chain
+from events e
+join scopes s on s.scope = e.scope
+"""

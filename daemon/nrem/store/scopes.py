@@ -1,0 +1,128 @@
+"""Agents and their numbers, and each agent's own configuration with its versions."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nrem.errors import Conflict, NotFound
+from nrem.model import AgentConfig, By, Scope
+from nrem.store import events
+from nrem.store.driver import Connection
+
+ERASE_STEP = 500
+
+
+def add(db: Connection, name: str, by: By) -> Scope:
+    """Make a new scope with a number of its own, and its first event."""
+    if find(db, name) is not None:
+        raise Conflict(f"there is an agent called {name} already", hint="choose another name")
+    number = db.execute("insert into scopes (name, created_at) values (?, ?)", (name, by.now)).lastrowid
+    assert number is not None
+    events.record(db, number, "agent.add", name, {"name": name}, by)
+    return Scope(number=number, name=name, created_at=by.now)
+
+
+def find(db: Connection, name: str) -> Scope | None:
+    row = db.execute(
+        "select scope, name, created_at from scopes where name = ? and removed_at is null", (name,)
+    ).fetchone()
+    return Scope(number=row[0], name=row[1], created_at=row[2]) if row else None
+
+
+def get(db: Connection, name: str) -> Scope:
+    """Return the scope of a name; raise NotFound otherwise."""
+    scope = find(db, name)
+    if scope is None:
+        raise NotFound(
+            f"there is no agent called {name}", hint=f"nrem agent add {name}", code="agent_not_found"
+        )
+    return scope
+
+
+def list_(db: Connection) -> list[tuple[Scope, int]]:
+    """Return every agent with the number of its memories, by name."""
+    rows = db.execute(
+        "select scope, name, created_at, memory_count from scopes where removed_at is null order by name"
+    )
+    return [(Scope(number=row[0], name=row[1], created_at=row[2]), row[3]) for row in rows]
+
+
+def count(db: Connection, scope: int) -> int:
+    """Return how many memories a scope has."""
+    value: int = db.execute("select memory_count from scopes where scope = ?", (scope,)).fetchone()[0]
+    return value
+
+
+def touch(db: Connection, scope: int, *, memories: int, terms: int) -> None:
+    """Note a change of a scope's memories: its generation, and what its size changed by."""
+    db.execute(
+        "update scopes set generation = generation + 1, memory_count = memory_count + ?,"
+        " term_count = term_count + ? where scope = ?",
+        (memories, terms, scope),
+    )
+
+
+def mark_removed(db: Connection, scope: int, *, now: int) -> None:
+    """Make a scope unreachable; erase_step then takes its rows away."""
+    db.execute("update scopes set removed_at = ? where scope = ?", (now, scope))
+
+
+def removed(db: Connection) -> list[int]:
+    """Return the scopes whose removal was begun."""
+    return [row[0] for row in db.execute("select scope from scopes where removed_at is not null")]
+
+
+def erase_step(db: Connection, scope: int) -> bool:
+    """Delete some rows of a removed scope, or at last the scope itself; return whether more is left."""
+    rows = [
+        (row[0],)
+        for row in db.execute("select rowid from memories where scope = ? limit ?", (scope, ERASE_STEP))
+    ]
+    if rows:
+        db.executemany("delete from memories_fts where rowid = ?", rows)
+        db.executemany("delete from memories where rowid = ?", rows)
+        return True
+    for table in ("memory_versions", "events", "agent_configs"):
+        deleted = db.execute(
+            f"delete from {table} where rowid in (select rowid from {table} where scope = ? limit ?)",
+            (scope, ERASE_STEP),
+        ).rowcount
+        if deleted:
+            return True
+    db.execute("delete from scopes where scope = ?", (scope,))
+    return False
+
+
+def put_config(db: Connection, scope: Scope, config: dict[str, Any], message: str, by: By) -> AgentConfig:
+    """Record a new version of an agent's configuration."""
+    last = db.execute("select max(version) from agent_configs where scope = ?", (scope.number,)).fetchone()[0]
+    version = (last or 0) + 1
+    payload = {"version": version, "config": config, "message": message}
+    event = events.record(db, scope.number, "agent.config", scope.name, payload, by)
+    db.execute(
+        "insert into agent_configs (scope, version, config, message, actor, at) values (?, ?, ?, ?, ?, ?)",
+        (scope.number, version, events.canonical(config), message, by.actor, event.at),
+    )
+    return AgentConfig(version=version, config=config, message=message, actor=by.actor, at=event.at)
+
+
+def configs(db: Connection, scope: int) -> list[AgentConfig]:
+    """Return all versions of an agent's configuration, newest first."""
+    rows = db.execute(
+        "select version, config, message, actor, at from agent_configs where scope = ? order by version desc",
+        (scope,),
+    )
+    return [
+        AgentConfig(version=row[0], config=json.loads(row[1]), message=row[2], actor=row[3], at=row[4])
+        for row in rows
+    ]
+
+
+def config(db: Connection, scope: int) -> dict[str, Any]:
+    """Return an agent's configuration as it is now, empty when it has none."""
+    row = db.execute(
+        "select config from agent_configs where scope = ? order by version desc limit 1", (scope,)
+    ).fetchone()
+    settings: dict[str, Any] = json.loads(row[0]) if row else {}
+    return settings

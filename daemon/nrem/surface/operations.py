@@ -1,0 +1,84 @@
+"""Binds the names in `wire` to what does the work: unpack, call, nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from nrem import wire
+from nrem.core import agents, browse
+from nrem.core.edit import edit, pin
+from nrem.core.forget import clear, forget
+from nrem.core.remember import remember
+from nrem.errors import NotFound
+from nrem.model import AgentConfig, Caller
+from nrem.runtime.app import App
+
+
+def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Run an operation by name on what came over the wire; return its answer as JSON-ready values."""
+    operation = wire.OPERATIONS.get(name)
+    if operation is None:
+        raise NotFound(f"there is no operation {name}", hint=f"there are {', '.join(wire.OPERATIONS)}")
+    request = wire.read(operation.takes, body)
+    return wire.write(operation, BINDING[name](app, caller, request))
+
+
+def _remember(app: App, caller: Caller, request: wire.Remember) -> wire.Stored:
+    scope = app.scope(request.agent)
+    settings = app.settings(scope)
+    return remember(app.store, app.embedder, settings, scope, [request], caller=caller, clock=app.clock)[0]
+
+
+def _remember_many(app: App, caller: Caller, request: wire.RememberMany) -> wire.StoredMany:
+    scope = app.scope(request.agent)
+    stored = remember(
+        app.store, app.embedder, app.settings(scope), scope, request.memories, caller=caller, clock=app.clock
+    )
+    return wire.StoredMany(memories=tuple(stored))
+
+
+def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
+    scope = app.scope(request.agent)
+    return edit(app.store, app.embedder, app.settings(scope), scope, request, caller=caller, clock=app.clock)
+
+
+def _pin(pinned: bool) -> Callable[[App, Caller, Any], wire.Changed]:
+    def run(app: App, caller: Caller, request: wire.MemoryRef) -> wire.Changed:
+        scope = app.scope(request.agent)
+        return pin(app.store, scope, request.id, pinned, caller=caller, clock=app.clock)
+
+    return run
+
+
+def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) -> AgentConfig:
+    scope = app.scope(request.agent)
+    recorded = agents.set_config(
+        app.store, scope, request, app.settings(scope), caller=caller, clock=app.clock
+    )
+    app.forget_settings(scope)
+    return recorded
+
+
+BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
+    "add_agent": lambda app, caller, r: agents.add(app.store, r.agent, caller=caller, clock=app.clock),
+    "list_agents": lambda app, caller, r: agents.list_(app.store),
+    "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
+    "remove_agent": lambda app, caller, r: agents.remove(app.store, app.scope(r.agent), clock=app.clock),
+    "set_agent_config": _set_agent_config,
+    "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),
+    "remember": _remember,
+    "remember_many": _remember_many,
+    "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
+    "list_memories": lambda app, caller, r: browse.list_(app.store, app.scope(r.agent), r),
+    "edit_memory": _edit,
+    "pin_memory": _pin(True),
+    "unpin_memory": _pin(False),
+    "forget": lambda app, caller, r: forget(
+        app.store, app.scope(r.agent), r.id, caller=caller, clock=app.clock
+    ),
+    "clear_memories": lambda app, caller, r: clear(
+        app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
+    ),
+    "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
+}

@@ -1,0 +1,583 @@
+"""Every operation once: its name, what it takes and gives, its route, and who may see it.
+
+HTTP routes, OpenAPI, MCP tools and client methods are made from OPERATIONS; `read` turns what came over the
+wire into a checked record, once, so that nothing below checks again.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    ValidationError,
+)
+
+from nrem.errors import InputError, InvalidField
+from nrem.model import (
+    KIND_ALIASES,
+    AgentConfig,
+    Filter,
+    Kind,
+    Memory,
+    Moment,
+    Role,
+    Trust,
+    Version,
+)
+
+DEPTH = 64
+BATCH = 1000
+TEXT_BYTES = 64 << 10
+LABEL = 512
+TAGS = 64
+PAGE = 1000
+LAST_MOMENT = 253_402_300_799_999  # the end of the year 9999, the last that ISO-8601 writes with four digits
+
+
+# Types
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("is not valid Unicode (it has a lone surrogate)") from None
+    return value
+
+
+def _label(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("must not contain a NUL character")
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return _text(value)
+
+
+def _content(value: str) -> str:
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return _text(value)
+
+
+def _json_object(value: Any) -> Any:
+    """Refuse what JSON cannot carry or what is nested too deep, without recursion."""
+    level = [value]
+    for _ in range(DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list | tuple):
+                below += item
+            elif isinstance(item, str):
+                _text(item)
+            elif isinstance(item, float) and not math.isfinite(item):
+                raise ValueError("must not contain NaN or infinity")
+            elif not isinstance(item, int | float | bool | None):
+                raise ValueError(f"must be JSON, not {type(item).__name__}")
+        if not below:
+            break
+        level = below
+    else:
+        raise ValueError(f"is nested deeper than {DEPTH} levels")
+    if len(json.dumps(value, ensure_ascii=False).encode()) > TEXT_BYTES:
+        raise ValueError(f"is larger than {TEXT_BYTES} bytes as JSON")
+    return value
+
+
+def _kind(value: Any) -> Any:
+    if value == "relationship":
+        raise ValueError("a relationship is not a memory; relationships have an operation of their own")
+    if not isinstance(value, str) or value not in KIND_ALIASES:
+        raise ValueError(f"must be one of {', '.join(KIND_ALIASES)}")
+    return value
+
+
+def _moment(value: Any) -> Any:
+    """Read ISO-8601 (no offset means UTC; a date means its first moment) or epoch milliseconds."""
+    if isinstance(value, str):
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01") from None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        value = round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01")
+    if not 0 <= value <= LAST_MOMENT:
+        raise ValueError("must lie between the years 1970 and 9999")
+    return value
+
+
+def slug(value: str) -> str:
+    """Return the one spelling of a category: lower case, runs of anything but letters and digits as `_`."""
+    return re.sub(r"[\W_]+", "_", value.lower()).strip("_") or "general"
+
+
+def _choices(*names: str) -> Any:
+    return Field(validation_alias=AliasChoices(*names))
+
+
+AgentName = Annotated[
+    str, Field(pattern=r"^[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?$", examples=["ana"]), AfterValidator(_text)
+]
+Content = Annotated[str, AfterValidator(_content)]
+Text = Annotated[str, AfterValidator(_text)]
+Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
+Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text), AfterValidator(slug)]
+Tags = Annotated[list[Label], Field(max_length=TAGS)]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
+KindWord = Annotated[str, BeforeValidator(_kind)]
+Time = Annotated[int, BeforeValidator(_moment)]
+Parsed = Annotated[Role, Field(strict=False)]
+TrustWord = Annotated[Trust, Field(strict=False)]
+
+
+class Input(BaseModel):
+    """What an operation takes: exact types, no unknown fields."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, populate_by_name=True, str_max_length=16 << 20
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of one memory that was to be remembered."""
+
+    id: str
+    stored: bool
+    deduplicated: bool = False
+    redacted: tuple[str, ...] = ()
+    """Which secret rules fired; their finds were replaced before anything was written."""
+
+
+# Agents
+
+
+class AgentRef(Input):
+    agent: AgentName = Field(validation_alias=AliasChoices("agent", "agent_id", "agentId"))
+
+
+class AddAgent(AgentRef):
+    pass
+
+
+class ListAgents(Input):
+    pass
+
+
+class RemoveAgent(AgentRef):
+    erase: Literal[True] = Field(
+        description="All memories of the agent and their history are deleted for good."
+    )
+
+
+class SetAgentConfig(AgentRef):
+    config: Json
+    message: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    agent: str
+    memories: int
+    created_at: Moment
+    config_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    agents: tuple[Agent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfigs:
+    versions: tuple[AgentConfig, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedAgent:
+    agent: str
+    memories: int
+
+
+# Memories
+
+
+class Draft(Input):
+    """A memory to be stored, before importance, concepts and secrets were looked at."""
+
+    content: Content
+    kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
+    category: Category = "general"
+    tags: Tags = []
+    data: Json | None = None
+    metadata: Json | None = None
+    context: Text | None = None
+    importance: Unit | None = Field(default=None, description="Cost of forgetting; derived when not given.")
+    confidence: Unit = 1.0
+    role: Parsed | None = None
+    session: Label | None = Field(
+        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
+    )
+    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
+    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
+    pinned: bool = False
+    source: Label | None = None
+    trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
+    trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
+    legacy_id: Label | None = Field(
+        default=None, description="Its id in another system; a known one is not stored again."
+    )
+    created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
+    expires_at: Time | None = None
+    consolidated_at: Time | None = None
+
+
+class Remember(AgentRef, Draft):
+    pass
+
+
+class RememberMany(AgentRef):
+    memories: Annotated[list[Draft], Field(min_length=1, max_length=BATCH)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMany:
+    memories: tuple[Stored, ...]
+
+
+class MemoryRef(AgentRef):
+    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"))
+
+
+class Edit(MemoryRef):
+    """What to change; a field that is not given stays as it is."""
+
+    content: Content | None = None
+    category: Category | None = None
+    tags: Tags | None = None
+    data: Json | None = None
+    metadata: Json | None = None
+    context: Text | None = None
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    expires_at: Time | None = None
+    version: int | None = Field(
+        default=None, ge=1, description="Refuse the edit unless this is still the version."
+    )
+
+
+class Conditions(AgentRef):
+    """Which memories: every given condition must hold."""
+
+    kinds: Annotated[
+        list[KindWord], _choices("kinds", "memory_types"), Field(max_length=len(KIND_ALIASES))
+    ] = []
+    category: Category | None = None
+    tags_any: Tags = []
+    tags_all: Tags = []
+    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
+    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
+    session: Label | None = Field(
+        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
+    )
+    metadata: Json | None = Field(default=None, description="Memories whose metadata holds all of this.")
+    after: Time | None = Field(default=None, description="Created at or after this moment.")
+    before: Time | None = Field(default=None, description="Created before this moment.")
+    trust: TrustWord | None = None
+    pinned: bool | None = None
+
+    def filter(self, *, exclude: tuple[Kind, ...] = ()) -> Filter:
+        return Filter(
+            kinds=tuple(KIND_ALIASES[word] for word in self.kinds),
+            exclude_kinds=exclude,
+            category=self.category,
+            tags_any=tuple(self.tags_any),
+            tags_all=tuple(self.tags_all),
+            room=self.room,
+            user=self.user,
+            session=self.session,
+            metadata=self.metadata,
+            after=self.after,
+            before=self.before,
+            trust=self.trust,
+            pinned=self.pinned,
+        )
+
+
+class ListMemories(Conditions):
+    limit: int = Field(default=20, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    page: int | None = Field(default=None, ge=1, le=1_000_000, description="A page by number, with totals.")
+    cursor: Label | None = Field(default=None, description="The `next` of the page before.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    memories: tuple[Memory, ...]
+    next: str | None = None
+    """The cursor of the next page; None at the end."""
+    page: int | None = None
+    limit: int
+    total: int | None = None
+    total_pages: int | None = None
+
+
+class Clear(Conditions):
+    sessions_only: bool = Field(default=False, description="Only turns of conversations.")
+    memories_only: bool = Field(default=False, description="Everything but turns of conversations.")
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    count: int
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A memory with its use, which is not part of its state."""
+
+    memory: Memory
+    access_count: int
+    last_accessed_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    id: str
+    version: int
+    redacted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    id: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    id: str
+    versions: tuple[Version, ...]
+
+
+# The table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    name: str
+    summary: str
+    route: str
+    takes: type[Input]
+    gives: type
+    right: Literal["read", "write", "admin"]
+    tool: str | None = None
+    """The MCP tool that exposes it."""
+
+
+_A = "/v1/agents/{agent}"
+_M = _A + "/memories"
+
+OPERATIONS: Mapping[str, Operation] = {
+    operation.name: operation
+    for operation in (
+        Operation(
+            name="add_agent",
+            summary="Add an agent, with a memory of its own.",
+            route="POST /v1/agents",
+            takes=AddAgent,
+            gives=Agent,
+            right="admin",
+        ),
+        Operation(
+            name="list_agents",
+            summary="List the agents.",
+            route="GET /v1/agents",
+            takes=ListAgents,
+            gives=Agents,
+            right="read",
+        ),
+        Operation(
+            name="show_agent",
+            summary="Show one agent.",
+            route=f"GET {_A}",
+            takes=AgentRef,
+            gives=Agent,
+            right="read",
+        ),
+        Operation(
+            name="remove_agent",
+            summary="Remove an agent and erase all that it remembered.",
+            route=f"DELETE {_A}",
+            takes=RemoveAgent,
+            gives=RemovedAgent,
+            right="admin",
+        ),
+        Operation(
+            name="set_agent_config",
+            summary="Replace an agent's own configuration; every version is kept.",
+            route=f"PUT {_A}/config",
+            takes=SetAgentConfig,
+            gives=AgentConfig,
+            right="admin",
+        ),
+        Operation(
+            name="list_agent_configs",
+            summary="List the versions of an agent's configuration, newest first.",
+            route=f"GET {_A}/config/versions",
+            takes=AgentRef,
+            gives=AgentConfigs,
+            right="read",
+        ),
+        Operation(
+            name="remember",
+            summary="Store one memory.",
+            route=f"POST {_M}",
+            takes=Remember,
+            gives=Stored,
+            right="write",
+            tool="remember",
+        ),
+        Operation(
+            name="remember_many",
+            summary="Store up to 1,000 memories in one transaction, all or none.",
+            route=f"POST {_M}/batch",
+            takes=RememberMany,
+            gives=StoredMany,
+            right="write",
+        ),
+        Operation(
+            name="get_memory",
+            summary="Show one memory.",
+            route=f"GET {_M}/{{id}}",
+            takes=MemoryRef,
+            gives=Shown,
+            right="read",
+        ),
+        Operation(
+            name="list_memories",
+            summary="List memories, newest first.",
+            route=f"GET {_M}",
+            takes=ListMemories,
+            gives=Page,
+            right="read",
+            tool="list_memories",
+        ),
+        Operation(
+            name="edit_memory",
+            summary="Change a memory; the version before is kept.",
+            route=f"PATCH {_M}/{{id}}",
+            takes=Edit,
+            gives=Changed,
+            right="write",
+        ),
+        Operation(
+            name="pin_memory",
+            summary="Keep a memory from ever being evicted.",
+            route=f"POST {_M}/{{id}}/pin",
+            takes=MemoryRef,
+            gives=Changed,
+            right="write",
+        ),
+        Operation(
+            name="unpin_memory",
+            summary="Let a pinned memory go its way again.",
+            route=f"POST {_M}/{{id}}/unpin",
+            takes=MemoryRef,
+            gives=Changed,
+            right="write",
+        ),
+        Operation(
+            name="forget",
+            summary="Forget a memory; its history stays.",
+            route=f"DELETE {_M}/{{id}}",
+            takes=MemoryRef,
+            gives=Forgotten,
+            right="write",
+            tool="forget",
+        ),
+        Operation(
+            name="clear_memories",
+            summary="Forget all memories that match, and say exactly how many.",
+            route=f"POST {_M}/clear",
+            takes=Clear,
+            gives=Cleared,
+            right="write",
+        ),
+        Operation(
+            name="list_versions",
+            summary="List every state a memory ever had, with who made it and when.",
+            route=f"GET {_M}/{{id}}/versions",
+            takes=MemoryRef,
+            gives=Versions,
+            right="read",
+        ),
+    )
+}
+
+
+# In and out
+
+
+def read(model: type[Input], body: Mapping[str, Any]) -> Input:
+    """Return the checked record of a request; raise InvalidField naming the first field that is wrong."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise _explain(model, error) from None
+
+
+def write(operation: Operation, result: Any) -> dict[str, Any]:
+    """Return an operation's result as JSON-ready values."""
+    shown: dict[str, Any] = TypeAdapter(operation.gives).dump_python(result, mode="json")
+    return shown
+
+
+def parse_json(text: str | bytes, field: str) -> Any:
+    """Parse JSON from outside; raise InvalidField for what is not JSON or is nested too deep."""
+    try:
+        return json.loads(text, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise InvalidField(field, f"is nested deeper than {DEPTH} levels") from None
+    except ValueError as error:
+        raise InvalidField(field, f"is not JSON: {error}", hint='for example {"key": "value"}') from None
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number in JSON")
+
+
+def _explain(model: type[Input], error: ValidationError) -> InputError:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = [
+        part for part in first["loc"] if isinstance(part, int | str) and not str(part).startswith("function-")
+    ]
+    field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    hint = None
+    problem = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "extra_forbidden":
+        known = list(Draft.model_fields) if "memories[" in field else list(model.model_fields)
+        near = difflib.get_close_matches(str(place[-1]), known, n=1)
+        problem = "is not a field of this operation"
+        hint = f"did you mean {near[0]}?" if near else f"its fields are {', '.join(known)}"
+    return InvalidField(field or "body", problem, hint=hint)
