@@ -292,7 +292,6 @@ def test_max_memories_is_taken_for_the_semantic_one(tmp_path: Path) -> None:
     [
         ("[memory.semantic]\nmax_memories = 50", 50, "nrem.toml"),
         ('[memory.semantic]\nmax_memories = "none"', None, "nrem.toml"),
-        ('[retention]\nprofile = "initrunner"', 1000, "profile initrunner"),
     ],
 )
 def test_max_memories_yields_to_the_semantic_one(
@@ -305,6 +304,12 @@ def test_max_memories_yields_to_the_semantic_one(
     assert "NREM_MEMORY__MAX_MEMORIES" in warning
     assert "It is ignored" in warning
     assert warning.endswith(by)
+
+
+@pytest.mark.rows(98)
+def test_max_memories_wins_over_a_profile(tmp_path: Path) -> None:
+    resolved = resolve(tmp_path, '[retention]\nprofile = "initrunner"\n[memory]\nmax_memories = 40')
+    assert resolved.config.memory.semantic.max_memories == 40
 
 
 @pytest.mark.rows(98)
@@ -372,7 +377,13 @@ def test_unreadable_file_is_an_error(tmp_path: Path) -> None:
 
 def test_agent_config_is_checked_on_its_own() -> None:
     check_agent({})
-    check_agent({"memory": {"semantic": {"max_memories": 5}}, "secrets": {"literals": ["x"]}})
+    check_agent({"memory": {"semantic": {"max_memories": 5}}, "secrets": {"on_secret": "refuse"}})
+
+
+def test_an_agent_config_holds_no_secrets() -> None:
+    with pytest.raises(ConfigError, match=r"secrets\.literals cannot be set") as caught:
+        check_agent({"secrets": {"literals": [SECRET]}})
+    assert SECRET not in str(caught.value)
 
 
 @pytest.mark.parametrize(

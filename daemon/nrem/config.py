@@ -193,9 +193,6 @@ def load(
     flagged = (Setting(key=key, value=value, origin="flag") for key, value in (flags or {}).items())
     chosen |= _checked(flagged, strict=False)
 
-    profile = str(chosen["retention.profile"].value) if "retention.profile" in chosen else "keep"
-    for key, value in PROFILES[profile].items():
-        chosen.setdefault(key, Setting(key=key, value=value, origin=f"profile {profile}"))
     warnings = []
     for old, new in RENAMED.items():
         if old in chosen:
@@ -205,6 +202,9 @@ def load(
                 warning += f". It is ignored: {new} is set by {_where(chosen[new].origin)}"
             warnings.append(warning)
             chosen.setdefault(new, moved)
+    profile = str(chosen["retention.profile"].value) if "retention.profile" in chosen else "keep"
+    for key, value in PROFILES[profile].items():
+        chosen.setdefault(key, Setting(key=key, value=value, origin=f"profile {profile}"))
 
     tree: dict[str, Any] = {}
     for key, setting in chosen.items():
@@ -264,6 +264,13 @@ def _agent_layer(config: Mapping[str, object]) -> dict[str, Setting]:
         raise ConfigError(
             f"{section} holds for the whole server, not for one agent", hint=hint, field=section
         )
+    for setting in layer:
+        if setting.key == "secrets.literals":
+            raise ConfigError(
+                "secrets.literals cannot be set for one agent: its config is kept with every version",
+                hint="put it in nrem.toml or NREM_SECRETS__LITERALS",
+                field=setting.key,
+            )
     return _checked(layer, strict=True)
 
 

@@ -247,6 +247,7 @@ class Draft(Input):
         default=None, description="Its id in another system; a known one is not stored again."
     )
     created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
+    updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
     expires_at: Time | None = None
     consolidated_at: Time | None = None
 
@@ -338,6 +339,32 @@ class Page:
     limit: int
     total: int | None = None
     total_pages: int | None = None
+
+
+class Export(Conditions):
+    format: Literal["nrem", "initrunner"] = "nrem"
+    limit: int = Field(default=PAGE, ge=1, le=PAGE)
+    cursor: Label | None = Field(default=None, description="The `next` of the page before.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitRunnerMemory:
+    """A memory in the shape of InitRunner's own export."""
+
+    id: str
+    content: str
+    category: str
+    created_at: Moment
+    memory_type: str
+    metadata: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    memories: tuple[Memory | InitRunnerMemory, ...]
+    left_out: int = 0
+    """Memories of this page whose kind the format does not have."""
+    next: str | None = None
 
 
 class Clear(Conditions):
@@ -484,6 +511,14 @@ OPERATIONS: Mapping[str, Operation] = {
             tool="list_memories",
         ),
         Operation(
+            name="export_memories",
+            summary="Give all memories that match, oldest first, in pages.",
+            route=f"GET {_A}/export",
+            takes=Export,
+            gives=Exported,
+            right="read",
+        ),
+        Operation(
             name="edit_memory",
             summary="Change a memory; the version before is kept.",
             route=f"PATCH {_M}/{{id}}",
@@ -553,14 +588,14 @@ def write(operation: Operation, result: Any) -> dict[str, Any]:
     return shown
 
 
-def parse_json(text: str | bytes, field: str) -> Any:
+def parse_json(text: str | bytes, field: str, *, hint: str = 'for example {"key": "value"}') -> Any:
     """Parse JSON from outside; raise InvalidField for what is not JSON or is nested too deep."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
         raise InvalidField(field, f"is nested deeper than {DEPTH} levels") from None
     except ValueError as error:
-        raise InvalidField(field, f"is not JSON: {error}", hint='for example {"key": "value"}') from None
+        raise InvalidField(field, f"is not JSON: {error}", hint=hint) from None
 
 
 def _refuse_constant(name: str) -> None:

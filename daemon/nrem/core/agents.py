@@ -7,6 +7,7 @@ import functools
 from nrem import config
 from nrem.clock import Clock
 from nrem.core.scrub import Scrubber
+from nrem.errors import InvalidField
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import scopes, search
 from nrem.store.database import Database
@@ -70,7 +71,15 @@ def set_config(
 ) -> AgentConfig:
     """Check an agent's configuration and record it as the next version."""
     config.check_agent(request.config)
-    message = Scrubber(settings).text("message", request.message)
+    scrub = Scrubber(settings)
+    if scrub.json("config", request.config) != request.config:
+        raise InvalidField(
+            "config",
+            f"holds a secret ({scrub.fired[0]})",
+            hint="name the environment variable that has it instead",
+            code="secret_found",
+        )
+    message = scrub.text("message", request.message)
 
     def write(db: Connection) -> AgentConfig:
         current = scopes.get(db, scope.name)

@@ -6,7 +6,7 @@ import base64
 import json
 
 from nrem.errors import InvalidField
-from nrem.model import Scope
+from nrem.model import Memory, Scope
 from nrem.store import listing, memories
 from nrem.store.database import Database
 from nrem.wire import ListMemories, Page, Shown, Versions
@@ -38,7 +38,7 @@ def list_(store: Database, scope: Scope, request: ListMemories) -> Page:
             total=total,
             total_pages=-(-total // request.limit),
         )
-    last = _read_cursor(request.cursor) if request.cursor is not None else None
+    last = read_cursor(request.cursor)
     with store.reading() as db:
         found = listing.after(db, scope.number, chosen, limit=request.limit + 1, last=last)
     more = len(found) > request.limit
@@ -46,7 +46,7 @@ def list_(store: Database, scope: Scope, request: ListMemories) -> Page:
     return Page(
         memories=tuple(found),
         limit=request.limit,
-        next=_write_cursor(found[-1].created_at, found[-1].id) if more else None,
+        next=write_cursor(found[-1]) if more else None,
     )
 
 
@@ -56,11 +56,14 @@ def versions(store: Database, scope: Scope, id: str) -> Versions:
         return Versions(id=id, versions=tuple(memories.versions(db, scope.number, id)))
 
 
-def _write_cursor(created_at: int, id: str) -> str:
-    return base64.urlsafe_b64encode(json.dumps([created_at, id]).encode()).decode()
+def write_cursor(last: Memory) -> str:
+    """Return the place behind a memory, in a form that callers only hand back."""
+    return base64.urlsafe_b64encode(json.dumps([last.created_at, last.id]).encode()).decode()
 
 
-def _read_cursor(cursor: str) -> tuple[int, str]:
+def read_cursor(cursor: str | None) -> tuple[int, str] | None:
+    if cursor is None:
+        return None
     try:
         created_at, id = json.loads(base64.urlsafe_b64decode(cursor))
         if isinstance(created_at, int) and abs(created_at) < 1 << 63 and isinstance(id, str) and id.isascii():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -136,7 +135,7 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         ),
         legacy_id=scrub.optional("legacy_id", draft.legacy_id),
         created_at=created,
-        updated_at=created,
+        updated_at=max(created, draft.updated_at or created),
         expires_at=draft.expires_at,
         consolidated_at=draft.consolidated_at,
     )
@@ -163,10 +162,9 @@ def _find_known(db: Connection, scope: int, memory: Memory) -> str | None:
     if memory.legacy_id is not None:
         known = memories.find_imported(db, scope, memory.legacy_id)
         if known is not None:
-            same = memories.get(db, scope, known).content
-            if unicodedata.normalize("NFC", same) != unicodedata.normalize("NFC", memory.content):
+            if not memories.had_text(db, scope, known, memory.content):
                 raise Conflict(
-                    f"memory {known} came from legacy id {memory.legacy_id} and has another text",
+                    f"memory {known} came from legacy id {memory.legacy_id} and never had this text",
                     hint="import into another agent, or give the record another legacy_id",
                     code="legacy_id_taken",
                     details={"id": known, "legacy_id": memory.legacy_id},

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
+from nrem.policy.secrets import MARK
 from nrem.policy.terms import STOP_WORDS, fold
 
 MOST = 8
@@ -33,7 +34,7 @@ _NOISE = STOP_WORDS | frozenset(
 
 def derive(text: str) -> tuple[str, ...]:
     """Return up to eight concept tags: compounds first, then words by how often and how early they occur."""
-    folded = fold(text)
+    folded = fold(MARK.sub(" ", text))
     compounds = dict.fromkeys(_kept(match.group() for match in _COMPOUND.finditer(folded)))
     words = Counter(_kept(match.group() for match in _WORD.finditer(folded)))
     ranked = sorted(words, key=lambda word: -words[word])  # sorted() keeps first-seen order among equals

@@ -295,7 +295,7 @@ RULES: tuple[Rule, ...] = (
 
 _ORDER = {id: place for place, id in enumerate((CONFIGURED, *(rule.id for rule in RULES)))}
 # Only the marks that redact() writes: `[redacted:anything-else]` could hide a secret.
-_MARK = re.compile(r"\[redacted:(?:" + "|".join(map(re.escape, _ORDER)) + r")\]")
+MARK = re.compile(r"\[redacted:(?:" + "|".join(map(re.escape, _ORDER)) + r")\]")
 
 _DUMMY = re.compile(
     r"example|x{4}|\*{3}|\.{3}|your|change.?me|placeholder|dummy|redacted|\$\{|\{\{", re.IGNORECASE
@@ -426,7 +426,7 @@ def _entropy(value: str) -> float:
 
 def _outside_marks(text: str, found: list[Finding]) -> list[Finding]:
     """Drop what lies within marks; what holds a part of a mark takes the whole of it."""
-    marks = [match.span() for match in _MARK.finditer(text)]
+    marks = [match.span() for match in MARK.finditer(text)]
     if not marks:
         return found
     starts, ends = [start for start, _ in marks], [end for _, end in marks]

@@ -22,15 +22,23 @@ def page(db: Connection, scope: int, filter: Filter, *, limit: int, offset: int 
 
 
 def after(
-    db: Connection, scope: int, filter: Filter, *, limit: int, last: tuple[int, str] | None
+    db: Connection,
+    scope: int,
+    filter: Filter,
+    *,
+    limit: int,
+    last: tuple[int, str] | None,
+    oldest_first: bool = False,
 ) -> list[Memory]:
-    """Return matching memories, newest first, that come behind the last one seen."""
+    """Return matching memories that come behind the last one seen, newest first unless told otherwise."""
     where, values = _where(scope, filter)
+    behind, order = (">", "asc") if oldest_first else ("<", "desc")
     if last is not None:
-        where += " and (m.created_at, m.id) < (:last_at, :last_id)"
+        where += f" and (m.created_at, m.id) {behind} (:last_at, :last_id)"
         values |= {"last_at": last[0], "last_id": last[1]}
     rows = db.execute(
-        f"select {SELECT} from memories m where {where} order by m.created_at desc, m.id desc limit :limit",
+        f"select {SELECT} from memories m where {where}"
+        f" order by m.created_at {order}, m.id {order} limit :limit",
         values | {"limit": limit},
     )
     return [from_row(row) for row in rows]

@@ -178,6 +178,15 @@ def find_imported(db: Connection, scope: int, legacy_id: str) -> str | None:
     return row[0] if row else None
 
 
+def had_text(db: Connection, scope: int, id: str, content: str) -> bool:
+    """Tell whether a memory has this text, or had it in some version."""
+    wanted = content_hash(content)
+    return any(
+        version.memory is not None and content_hash(version.memory.content) == wanted
+        for version in versions(db, scope, id)
+    )
+
+
 def versions(db: Connection, scope: int, id: str) -> list[Version]:
     """Return every state a memory ever had, oldest first, with who made it and when."""
     found = [

@@ -8,6 +8,7 @@ from typing import Any
 from nrem import wire
 from nrem.core import agents, browse
 from nrem.core.edit import edit, pin
+from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.remember import remember
 from nrem.errors import NotFound
@@ -71,6 +72,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "remember_many": _remember_many,
     "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
     "list_memories": lambda app, caller, r: browse.list_(app.store, app.scope(r.agent), r),
+    "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
     "edit_memory": _edit,
     "pin_memory": _pin(True),
     "unpin_memory": _pin(False),

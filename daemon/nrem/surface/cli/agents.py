@@ -1,0 +1,194 @@
+"""nrem agent: add, list, show, remove, config."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import click
+
+from nrem import wire
+from nrem.errors import InputError, InvalidField
+from nrem.surface.cli.shared import (
+    Group,
+    choose_agent,
+    clean,
+    confirm,
+    force_option,
+    json_option,
+    show_json,
+    store,
+    table,
+)
+
+
+@click.group("agent", cls=Group)
+def agent_command() -> None:
+    """Add, list, show, remove and configure agents."""
+
+
+@agent_command.command("add")
+@click.argument("name")
+@json_option
+def add(name: str, as_json: bool) -> None:
+    """Add an agent with a memory of its own. The store is made if there is none yet."""
+    with store(create=True) as run:
+        added = run("add_agent", agent=name)
+    if as_json:
+        show_json(added)
+        return
+    click.echo(f"Added agent {name}.")
+    click.echo(f'Next: nrem remember -a {name} "something worth keeping"')
+
+
+@agent_command.command("list")
+@json_option
+def list_agents(as_json: bool) -> None:
+    """List the agents."""
+    with store() as run:
+        found = run("list_agents")
+    if as_json:
+        show_json(found)
+    elif found["agents"]:
+        _show(found["agents"])
+    else:
+        click.echo("No agents yet. Next: nrem agent add NAME")
+
+
+@agent_command.command("show")
+@click.argument("name", required=False)
+@json_option
+def show(name: str | None, as_json: bool) -> None:
+    """Show one agent."""
+    with store() as run:
+        found = run("show_agent", agent=choose_agent(run, name))
+    if as_json:
+        show_json(found)
+    else:
+        _show([found])
+
+
+def _show(agents: list[dict[str, Any]]) -> None:
+    rows = [[a["agent"], str(a["memories"]), str(a["config_version"]), a["created_at"]] for a in agents]
+    table("Agent", "Memories", "Config version", "Added", rows=rows)
+
+
+@agent_command.command("remove")
+@click.argument("name")
+@click.option("--erase", is_flag=True, help="Delete all memories of the agent and their history for good.")
+@force_option
+@json_option
+def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
+    """Remove an agent and erase everything that it remembered. This cannot be undone."""
+    if not erase:
+        raise InputError(
+            "an agent is removed only together with its memories and their history",
+            hint=f"nrem export -a {name}, then nrem agent remove {name} --erase",
+            field="erase",
+        )
+    with store() as run:
+        memories = run("show_agent", agent=name)["memories"]
+        confirm(f"Erase agent {name} with {memories} memories and their history for good?", force=force)
+        removed = run("remove_agent", agent=name, erase=True)
+    if as_json:
+        show_json(removed)
+    else:
+        click.echo(f"Erased agent {name} with {removed['memories']} memories.")
+
+
+@agent_command.command("config")
+@click.argument("name", required=False)
+@click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a key. May be repeated.")
+@click.option("--unset", "unsets", multiple=True, metavar="KEY", help="Take a key out. May be repeated.")
+@click.option("--file", type=click.Path(path_type=Path), help="Replace it all by this JSON or TOML file.")
+@click.option("-m", "--message", help="Why it changes; kept with the version.")
+@json_option
+def agent_config(
+    name: str | None,
+    sets: tuple[str, ...],
+    unsets: tuple[str, ...],
+    file: Path | None,
+    message: str | None,
+    as_json: bool,
+) -> None:
+    """Show the versions of an agent's own configuration, or record a new one.
+
+    \b
+    nrem agent config ana --set memory.semantic.max_memories=5000 -m "less is more"
+    """
+    with store() as run:
+        agent = choose_agent(run, name)
+        found = run("list_agent_configs", agent=agent)
+        if sets or unsets or file:
+            if not message:
+                raise InvalidField("message", "is missing", hint='say why, with -m "..."')
+            versions = found["versions"]
+            config = _read(file) if file else (versions[0]["config"] if versions else {})
+            for pair in sets:
+                _set(config, pair)
+            for key in unsets:
+                _unset(config, key)
+            found = run("set_agent_config", agent=agent, config=config, message=message)
+            if not as_json:
+                click.echo(f"Recorded version {found['version']} of {agent}'s configuration.")
+                return
+    if as_json:
+        show_json(found)
+    elif found["versions"]:
+        rows = [
+            [str(v["version"]), v["at"], v["actor"], clean(v["message"]), _flat(v["config"])]
+            for v in found["versions"]
+        ]
+        table("Version", "When", "Who", "Why", "Settings", rows=rows)
+    else:
+        click.echo(f"{agent} has no configuration of its own.")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    try:
+        text = file.read_bytes().decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidField("file", f"cannot be read: {error}") from error
+    if file.suffix == ".toml":
+        try:
+            return tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise InvalidField("file", f"is not TOML: {error}") from None
+    config = wire.parse_json(text, "file")
+    if not isinstance(config, dict):
+        raise InvalidField("file", "must hold a JSON object")
+    return config
+
+
+def _set(config: dict[str, Any], pair: str) -> None:
+    key, sign, text = pair.partition("=")
+    if not sign:
+        raise InvalidField("set", "must be KEY=VALUE", hint="--set memory.semantic.max_memories=5000")
+    *path, last = key.split(".")
+    for part in path:
+        config = config.setdefault(part, {})
+        if not isinstance(config, dict):
+            raise InvalidField("set", f"{key}: {part} is a value, not a section")
+    try:
+        config[last] = wire.parse_json(text, "set")
+    except InvalidField:
+        config[last] = text  # a word needs no quotes
+
+
+def _unset(config: dict[str, Any], key: str) -> None:
+    *path, last = key.split(".")
+    for part in path:
+        config = config.get(part, {})
+        if not isinstance(config, dict):
+            break
+    if not isinstance(config, dict) or last not in config:
+        raise InvalidField("unset", f"{key} is not set in this agent's configuration")
+    del config[last]
+
+
+def _flat(config: dict[str, Any], prefix: str = "") -> str:
+    return ", ".join(
+        _flat(value, f"{prefix}{key}.") if isinstance(value, dict) and value else f"{prefix}{key}={value}"
+        for key, value in config.items()
+    )

@@ -1,0 +1,53 @@
+"""The nrem command: finds the module of a subcommand and imports it only when it is called."""
+
+from __future__ import annotations
+
+import importlib
+
+import click
+
+from nrem import __version__
+
+COMMANDS = {
+    "init": "setup",
+    "config": "setup",
+    "completion": "setup",
+    "agent": "agents",
+    "remember": "memories",
+    "get": "memories",
+    "list": "memories",
+    "edit": "memories",
+    "pin": "memories",
+    "unpin": "memories",
+    "forget": "memories",
+    "versions": "memories",
+    "clear": "memories",
+    "export": "exchange",
+    "import": "exchange",
+}
+"""Each command and the module that has it."""
+
+
+class LazyGroup(click.Group):
+    """A group that knows the names of its commands before their modules are imported."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"nrem.surface.cli.{COMMANDS[name]}")
+        command: click.Command = getattr(module, f"{name}_command")
+        return command
+
+
+@click.group(
+    cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="nrem")
+def main() -> None:
+    """Memory that lasts, for all of your AI agents.
+
+    Everything lives in one folder: $NREM_HOME, else ~/.local/share/nrem.
+    """

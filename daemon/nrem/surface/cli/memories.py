@@ -1,0 +1,284 @@
+"""nrem remember, get, list, edit, pin, unpin, forget, versions, clear."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nrem.errors import InvalidField
+from nrem.surface.cli.shared import (
+    Command,
+    agent_option,
+    choose_agent,
+    clean,
+    confirm,
+    filter_options,
+    filters,
+    force_option,
+    json_option,
+    kind_option,
+    line,
+    parse_objects,
+    place_options,
+    present,
+    show_json,
+    store,
+    store_or_notice,
+    table,
+)
+
+
+@click.command("remember", cls=Command)
+@click.argument("text", required=False)
+@agent_option
+@kind_option(many=False)
+@click.option("--category", metavar="NAME", help="One word for what it is about.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="May be repeated.")
+@click.option("--importance", type=float, help="Cost of forgetting, 0 to 1; derived when not given.")
+@click.option("--confidence", type=float, help="Belief that it is true, 0 to 1.")
+@click.option("--role", type=click.Choice(["user", "assistant", "system", "tool"]), help="Who said it.")
+@place_options
+@click.option("--context", metavar="TEXT", help="Text by which it is found too, but that is not part of it.")
+@click.option("--source", metavar="TEXT", help="Where it comes from.")
+@click.option("--data", metavar="JSON", help="Any JSON object, given back unchanged.")
+@click.option("--metadata", metavar="JSON", help="A JSON object that lists can be filtered by.")
+@click.option("--created-at", metavar="TIME", help="When it was learned, if not now.")
+@click.option("--expires-at", metavar="TIME", help="When it stops being true.")
+@click.option("--pin", "pinned", is_flag=True, default=None, help="Never evict it.")
+@click.option("--untrusted", is_flag=True, help="It comes from outside, such as a web page.")
+@json_option
+def remember_command(
+    text: str | None, agent: str | None, untrusted: bool, as_json: bool, **given: Any
+) -> None:
+    """Store one memory. Without TEXT, or with -, it is read from standard input.
+
+    \b
+    nrem remember -a ana "Luis prefers Spanish and short replies" --category preferences
+    """
+    body = present(parse_objects(given, "data", "metadata"))
+    if untrusted:
+        body["trust"] = "untrusted"
+    body["content"] = _text(text)
+    with store() as run:
+        stored = run("remember", agent=choose_agent(run, agent), **body)
+    if as_json:
+        show_json(stored)
+        return
+    click.echo(f"Remembered {stored['id']}" if stored["stored"] else f"Known already: {stored['id']}")
+    _tell_redacted(stored)
+
+
+def _text(text: str | None) -> str:
+    """Return the text of an argument, or of standard input when there is none."""
+    if text is not None and text != "-":
+        return text
+    if text is None and sys.stdin.isatty():
+        raise InvalidField("text", "is missing", hint='nrem remember "something worth keeping"')
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidField("text", f"is not valid UTF-8 (at byte {error.start})") from None
+
+
+def _tell_redacted(answer: dict[str, Any]) -> None:
+    if answer["redacted"]:
+        click.echo(f"A secret was taken out before it was stored: {', '.join(answer['redacted'])}", err=True)
+
+
+@click.command("get", cls=Command)
+@click.argument("id")
+@agent_option
+@json_option
+def get_command(id: str, agent: str | None, as_json: bool) -> None:
+    """Show one memory."""
+    with store() as run:
+        shown = run("get_memory", agent=choose_agent(run, agent), id=id)
+    if as_json:
+        show_json(shown)
+        return
+    memory = shown["memory"]
+    rest = {name: value for name, value in memory.items() if name not in ("content", "provenance")}
+    origin = {name: value for name, value in memory["provenance"].items() if value is not None}
+    rest |= origin | {"recalled": f"{shown['access_count']} times"}
+    click.echo(clean(memory["content"]))
+    click.echo()
+    table(
+        "Field",
+        "Value",
+        rows=[[name, _shown(value)] for name, value in rest.items() if value not in (None, [])],
+    )
+
+
+def _shown(value: object) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+@click.command("list", cls=Command)
+@agent_option
+@filter_options
+@click.option("--limit", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--page", type=int, help="A page by its number, with totals.")
+@click.option("--cursor", metavar="NEXT", help="The page behind another one.")
+@json_option
+def list_command(
+    agent: str | None, limit: int, page: int | None, cursor: str | None, as_json: bool, **given: Any
+) -> None:
+    """List memories, newest first."""
+    body = filters(given) | present({"limit": limit, "page": page, "cursor": cursor})
+    with store_or_notice() as run:
+        found = run("list_memories", agent=choose_agent(run, agent), **body)
+    if as_json:
+        show_json(found)
+        return
+    if not found["memories"]:
+        click.echo("No memories.")
+        return
+    rows = [
+        [
+            m["id"],
+            m["kind"],
+            m["category"],
+            m["created_at"][:19],
+            ("* " if m["pinned"] else "") + line(m["content"]),
+        ]
+        for m in found["memories"]
+    ]
+    table("Id", "Kind", "Category", "Created (UTC)", "Content", rows=rows)
+    if found["page"] is not None:
+        click.echo(f"Page {found['page']} of {found['total_pages']}, {found['total']} memories.")
+    elif found["next"] is not None:
+        click.echo(f"More: --cursor {found['next']}")
+
+
+@click.command("edit", cls=Command)
+@click.argument("id")
+@click.argument("text", required=False)
+@agent_option
+@click.option("--category", metavar="NAME", help="One word for what it is about.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Replaces all tags. May be repeated.")
+@click.option("--importance", type=float, help="Cost of forgetting, 0 to 1.")
+@click.option("--confidence", type=float, help="Belief that it is true, 0 to 1.")
+@click.option("--context", metavar="TEXT", help="Text by which it is found too.")
+@click.option("--data", metavar="JSON", help="Replaces the JSON object beside the text.")
+@click.option("--metadata", metavar="JSON", help="Replaces the metadata.")
+@click.option("--expires-at", metavar="TIME", help="When it stops being true.")
+@click.option("--if-version", "version", type=int, help="Only if this is still the version.")
+@json_option
+def edit_command(id: str, text: str | None, agent: str | None, as_json: bool, **given: Any) -> None:
+    """Change a memory; the version before is kept. A TEXT of - is read from standard input."""
+    body = present(parse_objects(given, "data", "metadata"))
+    if text is not None:
+        body["content"] = _text(text)
+    with store() as run:
+        changed = run("edit_memory", agent=choose_agent(run, agent), id=id, **body)
+    if as_json:
+        show_json(changed)
+        return
+    click.echo(f"Changed {changed['id']}, now version {changed['version']}.")
+    _tell_redacted(changed)
+
+
+@click.command("pin", cls=Command)
+@click.argument("id")
+@agent_option
+@json_option
+def pin_command(id: str, agent: str | None, as_json: bool) -> None:
+    """Keep a memory from ever being evicted."""
+    _pin("pin_memory", "Pinned", id, agent, as_json)
+
+
+@click.command("unpin", cls=Command)
+@click.argument("id")
+@agent_option
+@json_option
+def unpin_command(id: str, agent: str | None, as_json: bool) -> None:
+    """Let a pinned memory go its way again."""
+    _pin("unpin_memory", "Unpinned", id, agent, as_json)
+
+
+def _pin(operation: str, done: str, id: str, agent: str | None, as_json: bool) -> None:
+    with store() as run:
+        changed = run(operation, agent=choose_agent(run, agent), id=id)
+    if as_json:
+        show_json(changed)
+    else:
+        click.echo(f"{done} {changed['id']}.")
+
+
+@click.command("forget", cls=Command)
+@click.argument("id")
+@agent_option
+@json_option
+def forget_command(id: str, agent: str | None, as_json: bool) -> None:
+    """Forget a memory. Its history stays."""
+    with store() as run:
+        forgotten = run("forget", agent=choose_agent(run, agent), id=id)
+    if as_json:
+        show_json(forgotten)
+    else:
+        click.echo(forgotten["note"])
+
+
+@click.command("versions", cls=Command)
+@click.argument("id")
+@agent_option
+@json_option
+def versions_command(id: str, agent: str | None, as_json: bool) -> None:
+    """List every state a memory ever had, with who made it and when."""
+    with store() as run:
+        found = run("list_versions", agent=choose_agent(run, agent), id=id)
+    if as_json:
+        show_json(found)
+        return
+    rows = [
+        [
+            str(v["version"] or ""),
+            v["at"],
+            v["operation"],
+            f"{v['actor']} ({v['cause']})",
+            line(v["memory"]["content"]) if v["memory"] else "",
+        ]
+        for v in found["versions"]
+    ]
+    table("Version", "When", "What", "Who", "Content", rows=rows)
+
+
+@click.command("clear", cls=Command)
+@agent_option
+@filter_options
+@click.option("--sessions-only", is_flag=True, help="Only turns of conversations.")
+@click.option("--memories-only", is_flag=True, help="Everything but turns of conversations.")
+@click.option("--dry-run", is_flag=True, help="Only say how many it would be.")
+@force_option
+@json_option
+def clear_command(
+    agent: str | None,
+    sessions_only: bool,
+    memories_only: bool,
+    dry_run: bool,
+    force: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Forget all memories that match; without a condition, all of the agent's."""
+    body = filters(given) | {"sessions_only": sessions_only, "memories_only": memories_only}
+    with store_or_notice() as run:
+        name = choose_agent(run, agent)
+        cleared = run("clear_memories", agent=name, dry_run=True, **body)
+        if not dry_run and cleared["count"]:
+            confirm(f"Forget {_many(cleared['count'])} of {name}?", force=force)
+            cleared = run("clear_memories", agent=name, **body)
+    if as_json:
+        show_json(cleared)
+    elif dry_run:
+        click.echo(f"{_many(cleared['count'])} of {name} would be forgotten.")
+    else:
+        click.echo(
+            f"Forgot {_many(cleared['count'])} of {name}." if cleared["count"] else "Nothing to clear."
+        )
+
+
+def _many(count: int) -> str:
+    return "1 memory" if count == 1 else f"{count} memories"

@@ -1,0 +1,85 @@
+"""nrem init, config, completion: what there is before the first memory."""
+
+from __future__ import annotations
+
+import os
+
+import click
+from click.shell_completion import get_completion_class
+
+from nrem import config
+from nrem.surface.cli.shared import (
+    Command,
+    Group,
+    agent_option,
+    clean,
+    json_option,
+    show_json,
+    store,
+    table,
+)
+
+
+@click.command("init", cls=Command)
+@click.option("--name", metavar="AGENT", help="Also add an agent of this name.")
+@json_option
+def init_command(name: str | None, as_json: bool) -> None:
+    """Make the home with its nrem.toml and store. What is there already stays as it is."""
+    home = config.home()
+    with store(create=True) as run:
+        settings = home / "nrem.toml"
+        if not settings.exists():
+            with open(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(config.template())
+        known = {agent["agent"] for agent in run("list_agents")["agents"]}
+        if name is not None and name not in known:
+            run("add_agent", agent=name)
+            known.add(name)
+    if as_json:
+        show_json({"home": str(home), "agents": sorted(known)})
+        return
+    click.echo(f"Ready: {home}")
+    click.echo(f"Agents: {', '.join(sorted(known))}" if known else "Next: nrem agent add NAME")
+
+
+@click.group("config", cls=Group)
+def config_command() -> None:
+    """See the configuration."""
+
+
+@config_command.command("show", cls=Command)
+@agent_option
+@json_option
+def show(agent: str | None, as_json: bool) -> None:
+    """Show every setting, its value and where it comes from. With -a, as it holds for that agent."""
+    own = None
+    if agent is not None:
+        with store() as run:
+            versions = run("list_agent_configs", agent=agent)["versions"]
+            own = versions[0]["config"] if versions else None
+    resolved = config.load(config.home(), agent=own)
+    for warning in resolved.warnings:
+        click.echo(f"Warning: {clean(warning)}", err=True)
+    if as_json:
+        show_json([{"key": s.key, "value": s.value, "origin": s.origin} for s in resolved.settings])
+        return
+    table("Setting", "Value", "From", rows=[[s.key, _shown(s.value), s.origin] for s in resolved.settings])
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(str, value)) or "(none)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value) or '""'
+
+
+@click.command("completion", cls=Command)
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion_command(shell: str) -> None:
+    """Print the completion script of a shell, to be sourced by it."""
+    from nrem.surface.cli.main import main
+
+    script = get_completion_class(shell)
+    assert script is not None
+    click.echo(script(main, {}, "nrem", "_NREM_COMPLETE").source())

@@ -1,0 +1,223 @@
+"""What commands share: calling operations, choosing the agent, options, output, and how errors end."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from nrem import config, wire
+from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
+from nrem.model import KIND_ALIASES, Caller
+from nrem.runtime.app import App
+from nrem.surface.operations import call
+
+F = TypeVar("F", bound=Callable[..., Any])
+Call = Callable[..., dict[str, Any]]
+
+OWNER = Caller(actor="owner", ingress="cli")
+LOCK_SECONDS = 5.0
+"""How long a command waits for another one to finish with the store."""
+
+EXIT_CODES: tuple[tuple[type[NremError], int], ...] = (
+    (InputError, 2),
+    (Denied, 3),
+    (NotFound, 4),
+    (Conflict, 5),
+    (Unavailable, 6),
+    (Corrupt, 7),
+)
+
+
+class Command(click.Command):
+    """A command whose errors say what to do, and end with their family's exit code."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except NremError as error:
+            report(error, as_json=bool(ctx.params.get("as_json")))
+            ctx.exit(next(code for family, code in EXIT_CODES if isinstance(error, family)))
+
+
+class Group(click.Group):
+    """A group of such commands."""
+
+    command_class = Command
+
+
+def report(error: NremError, *, as_json: bool) -> None:
+    """Show an error on the error stream."""
+    if as_json:
+        shown = {"code": error.code, "message": error.message, "hint": error.hint, "field": error.field}
+        show_json({"error": {name: value for name, value in shown.items() if value is not None}}, err=True)
+        return
+    click.echo(f"Error: {clean(error.message)}", err=True)
+    if error.hint:
+        click.echo(f"Hint: {clean(error.hint)}", err=True)
+
+
+@contextmanager
+def store(*, create: bool = False) -> Iterator[Call]:
+    """Open the store for one command, and lend a function that runs an operation by name."""
+    with App.open(config.home(), create=create, wait=LOCK_SECONDS) as app:
+        yield lambda name, **body: call(app, OWNER, name, body)
+
+
+@contextmanager
+def store_or_notice() -> Iterator[Call]:
+    """Open the store like store(); where there is none, say so and end the command well."""
+    ctx = click.get_current_context()
+    try:
+        with store() as run:
+            yield run
+    except Unavailable as error:
+        if error.code != "no_store":
+            raise
+        if ctx.params["as_json"]:
+            show_json({"notice": error.message})
+        else:
+            click.echo(error.message)
+        ctx.exit(0)
+
+
+def choose_agent(run: Call, given: str | None) -> str:
+    """Return the agent to work with: the one given, $NREM_AGENT, or the only one there is."""
+    chosen = given or config.default_agent()
+    if chosen is not None:
+        return chosen
+    names = [agent["agent"] for agent in run("list_agents")["agents"]]
+    if len(names) == 1:
+        return str(names[0])
+    if not names:
+        raise NotFound("there is no agent yet", hint="nrem agent add NAME", code="no_agent")
+    raise InputError(
+        f"there are several agents: {', '.join(names)}",
+        hint="choose one with -a NAME, or set NREM_AGENT",
+        field="agent",
+    )
+
+
+def confirm(question: str, *, force: bool) -> None:
+    """Ask before something is lost; without a terminal there is nobody to ask."""
+    if force:
+        return
+    if not sys.stdin.isatty():
+        raise InputError(
+            f"{question} This needs a yes, and there is no terminal to ask on.", hint="add --force"
+        )
+    click.confirm(question, abort=True, err=True)
+
+
+# Options
+
+
+def agent_option(command: F) -> F:
+    return click.option(
+        "-a", "--agent", metavar="NAME", help="Whose memory; $NREM_AGENT, or the only agent."
+    )(command)
+
+
+def json_option(command: F) -> F:
+    return click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")(command)
+
+
+def force_option(command: F) -> F:
+    return click.option("-f", "--force", is_flag=True, help="Do not ask.")(command)
+
+
+def kind_option(*, many: bool) -> Callable[[F], F]:
+    return click.option(
+        "--kind",
+        "--type",
+        "kinds" if many else "kind",
+        type=click.Choice(list(KIND_ALIASES)),
+        multiple=many,
+        help="Kind of memory." + (" May be repeated." if many else ""),
+    )
+
+
+def place_options(command: F) -> F:
+    for name, what in (
+        ("user", "User it is about."),
+        ("room", "Room or channel it belongs to."),
+        ("session", "Session it belongs to."),
+    ):
+        command = click.option(f"--{name}", metavar="ID", help=what)(command)
+    return command
+
+
+def filter_options(command: F) -> F:
+    """The conditions under which a memory is meant; all that are given must hold."""
+    for option in (
+        click.option(
+            "--pinned/--not-pinned", "pinned", default=None, help="Only pinned ones, or only others."
+        ),
+        click.option("--trust", type=click.Choice(["trusted", "untrusted"]), help="Only of this trust."),
+        click.option("--before", metavar="TIME", help="Only created before this time."),
+        click.option("--after", metavar="TIME", help="Only created at or after this time."),
+        click.option("--metadata", metavar="JSON", help="Only with metadata that holds all of this."),
+        place_options,
+        click.option("--all-tags", "tags_all", multiple=True, metavar="TAG", help="Only with all of these."),
+        click.option("--tag", "tags_any", multiple=True, metavar="TAG", help="Only with one of these tags."),
+        click.option("--category", metavar="NAME", help="Only of this category."),
+        kind_option(many=True),
+    ):
+        command = option(command)
+    return command
+
+
+def filters(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the conditions that were given, as an operation takes them."""
+    return present(parse_objects(given, "metadata"))
+
+
+def present(body: dict[str, Any]) -> dict[str, Any]:
+    """Return only what was given; a repeated option comes as a tuple."""
+    return {
+        name: list(value) if isinstance(value, tuple) else value
+        for name, value in body.items()
+        if value is not None and value != ()
+    }
+
+
+def parse_objects(body: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return the body with the named options parsed from JSON."""
+    return body | {name: wire.parse_json(body[name], name) for name in names if body[name] is not None}
+
+
+# Output
+
+
+def show_json(value: Any, *, err: bool = False) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2), err=err)
+
+
+def clean(text: str) -> str:
+    """Return stored text as a terminal may show it: what could steer the terminal becomes visible."""
+    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in text)
+
+
+def line(text: str, width: int = 100) -> str:
+    """Return the start of a text on one line."""
+    flat = " ".join(clean(text).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def table(*columns: str, rows: list[list[str]]) -> None:
+    """Print a table; a pipe gets the same, wide enough that nothing is cut."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(width=None if sys.stdout.isatty() else 240)
+    shown = Table(*columns, box=None, pad_edge=False, header_style="bold")
+    for i, column in enumerate(shown.columns):
+        column.no_wrap = i < len(columns) - 1
+    for row in rows:
+        shown.add_row(*[Text(clean(cell)) for cell in row])
+    console.print(shown)
