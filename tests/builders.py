@@ -9,6 +9,8 @@ from typing import Any
 from nrem.clock import Ids
 from nrem.model import Caller
 from nrem.runtime.app import App
+from nrem.store import search
+from nrem.store.driver import Connection
 from nrem.surface.operations import call
 
 OWNER = Caller(actor="owner", ingress="test")
@@ -38,6 +40,7 @@ class HashEmbedder:
     """A deterministic stand-in for a model: each word has a direction of its own, a text is their sum."""
 
     identity = "test:hash-16"
+    remote = False
 
     def __init__(self, batch_size: int = 64) -> None:
         self.batch_size = batch_size
@@ -47,12 +50,21 @@ class HashEmbedder:
         self.calls.append(list(texts))
         return [self._vector(text) for text in texts]
 
+    def close(self) -> None:
+        pass
+
     def _vector(self, text: str) -> list[float]:
         total = [0.0] * 16
         for word in text.lower().split():
             for i, byte in enumerate(hashlib.sha256(word.encode()).digest()[:16]):
                 total[i] += byte / 127.5 - 1
         return total
+
+
+def rows_with(db: Connection, scope: int, term: str, part: str = search.CONTENT) -> list[int]:
+    """Return the rows that the keyword index has under a term."""
+    [rows] = search.postings(db, scope, [term], part=part)
+    return [int(row) for row in rows]
 
 
 def caller_of(app: App, who: Caller = OWNER) -> Call:

@@ -69,7 +69,7 @@ def test_config_is_frozen() -> None:
 
 def test_settings_list_every_leaf_once(tmp_path: Path) -> None:
     keys = [setting.key for setting in load(tmp_path, environ={}).settings]
-    assert len(keys) == len(set(keys)) == 23
+    assert len(keys) == len(set(keys)) == 28
     assert "memory.semantic.max_memories" in keys
     assert "memory.semantic" not in keys
 
@@ -196,7 +196,7 @@ def test_unknown_key_is_an_error_in_every_layer(tmp_path: Path) -> None:
             "valid keys of memory.consolidation: enabled, interval, max_episodes_per_run, model_override",
         ),
         ("limits.q.r", "valid keys of limits: content_bytes"),
-        ("qqq.xyz", "valid sections: memory, retention, secrets, limits"),
+        ("qqq.xyz", "valid sections: memory, recall, vector, chat, time, retention, secrets, limits"),
     ],
 )
 def test_unknown_key_is_told_what_is_known(tmp_path: Path, key: str, hint: str) -> None:
@@ -350,8 +350,24 @@ def test_errors_do_not_show_the_secret(tmp_path: Path, value: object) -> None:
 
 
 def test_wrong_item_of_a_list_is_counted(tmp_path: Path) -> None:
-    error = error_of(tmp_path, '[secrets]\nliterals = ["a", ""]')
+    error = error_of(tmp_path, '[secrets]\nliterals = ["long enough", ""]')
     assert error.message.endswith("item 2 must not be empty")
+
+
+@pytest.mark.rows(103)
+@pytest.mark.parametrize("literals", [["long enough", "abc"], ["abcd", "日本語"]])
+def test_a_secret_text_of_less_than_four_characters_is_refused(tmp_path: Path, literals: list[str]) -> None:
+    """It would be found in every other word."""
+    error = error_of(tmp_path, flags={"secrets.literals": literals})
+    assert error.field == "secrets.literals"
+    assert error.message.startswith("secrets.literals (from a flag) item 2 ")
+    assert literals[1] not in f"{error.message} {error.hint}"
+
+
+@pytest.mark.rows(103)
+def test_a_secret_text_of_four_characters_is_taken(tmp_path: Path) -> None:
+    literals = resolve(tmp_path, flags={"secrets.literals": ["abcd", "日本語だ"]}).config.secrets.literals
+    assert [literal.get_secret_value() for literal in literals] == ["abcd", "日本語だ"]
 
 
 def test_broken_toml_names_file_and_line(tmp_path: Path) -> None:

@@ -9,20 +9,27 @@ from __future__ import annotations
 import contextlib
 import difflib
 import functools
+import hashlib
 import json
 import os
 import tomllib
+import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from nrem.errors import ConfigError
 
 MASK = "********"
-AGENT_SECTIONS = frozenset({"memory", "retention", "secrets", "limits"})
+AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits"})
+STORE_WIDE = {
+    "secrets.literals": "every version of an agent's config is kept",
+    "memory.embeddings": "one embedder serves the whole store",
+}
+"""What an agent config may not set although its section is allowed, and why."""
 PROFILES: dict[str, dict[str, object]] = {
     "keep": {},
     "initrunner": {
@@ -51,12 +58,23 @@ def _list(value: object) -> tuple[object, ...]:
     return tuple(value)
 
 
+def _zone(value: str) -> str:
+    """A zone that this machine knows."""
+    try:
+        zoneinfo.ZoneInfo(value)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be a time zone such as Europe/Madrid or UTC") from None
+    return value
+
+
 Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
 OptionalText = Annotated[str | None, BeforeValidator(_none)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
-# An empty secret would be found in every text.
-SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=1)], ...], BeforeValidator(_list)]
+# A shorter one would be found in every other word.
+SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=4)], ...], BeforeValidator(_list)]
 Interval = Literal["after_session", "after_autonomous", "manual"]
+Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "ollama"]
+Zone = Annotated[str, AfterValidator(_zone)]
 
 
 class _Section(BaseModel):
@@ -64,10 +82,11 @@ class _Section(BaseModel):
 
 
 class Embeddings(_Section):
-    provider: str = Field("", description="Provider of the embedding model; empty chooses none.")
-    model: str = Field("", description="Name of the embedding model.")
+    provider: Provider = Field("", description="Provider of the embedding model; empty is chat.provider's.")
+    model: str = Field("", description="Name of the model, or provider:model; empty is the provider's own.")
     base_url: str = Field("", description="Address of the provider's endpoint, if not its usual one.")
     api_key_env: str = Field("", description="Name of the environment variable that holds the API key.")
+    api_key_file: str = Field("", description="File that holds the API key.")
 
 
 class Episodic(_Section):
@@ -103,6 +122,22 @@ class Memory(_Section):
     consolidation: Consolidation = Field(Consolidation(), description="Distillation of episodes.")
 
 
+class Vector(_Section):
+    enabled: bool = Field(True, description="Find memories by meaning, beside by words.")
+
+
+class Chat(_Section):
+    provider: Provider = Field("", description="Provider of the chat model; its embedder is the default one.")
+
+
+class Recall(_Section):
+    profile: Literal["default", "agentos"] = Field("default", description="How hits are scored.")
+
+
+class Time(_Section):
+    zone: Zone = Field("UTC", description="Time zone in which days begin, such as Europe/Madrid.")
+
+
 class Retention(_Section):
     profile: Literal["keep", "initrunner"] = Field(
         "keep", description="keep deletes nothing; initrunner has the limits that InitRunner has by default."
@@ -122,9 +157,18 @@ class Limits(_Section):
 
 class Config(_Section):
     memory: Memory = Field(Memory(), description="What agents remember.")
+    recall: Recall = Field(Recall(), description="What is found.")
+    vector: Vector = Field(Vector(), description="Search by meaning.")
+    chat: Chat = Field(Chat(), description="The chat model.")
+    time: Time = Field(Time(), description="Days and hours.")
     retention: Retention = Field(Retention(), description="What is deleted.")
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
+
+    @functools.cached_property
+    def fingerprint(self) -> str:
+        """What two configurations have in common when they are the same; secrets do not go into it."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +220,11 @@ def home() -> Path:
 def default_agent() -> str | None:
     """The agent that $NREM_AGENT names, if any."""
     return os.environ.get("NREM_AGENT") or None
+
+
+def variable(name: str) -> str | None:
+    """The value of an environment variable that a setting names, such as an API key's."""
+    return os.environ.get(name) or None
 
 
 def load(
@@ -243,7 +292,7 @@ def _read(file: Path) -> dict[str, object]:
     """The content of a TOML file; nothing if it is missing."""
     try:
         return tomllib.loads(file.read_bytes().decode())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as error:
         raise ConfigError(f"cannot read {file}: {error.strerror}", hint="check its permissions") from error
@@ -265,12 +314,13 @@ def _agent_layer(config: Mapping[str, object]) -> dict[str, Setting]:
             f"{section} holds for the whole server, not for one agent", hint=hint, field=section
         )
     for setting in layer:
-        if setting.key == "secrets.literals":
-            raise ConfigError(
-                "secrets.literals cannot be set for one agent: its config is kept with every version",
-                hint="put it in nrem.toml or NREM_SECRETS__LITERALS",
-                field=setting.key,
-            )
+        for key, reason in STORE_WIDE.items():
+            if setting.key == key or setting.key.startswith(f"{key}."):
+                raise ConfigError(
+                    f"{setting.key} cannot be set for one agent: {reason}",
+                    hint="put it in nrem.toml or the environment",
+                    field=setting.key,
+                )
     return _checked(layer, strict=True)
 
 

@@ -7,9 +7,11 @@ wire into a checked record, once, so that nothing below checks again.
 from __future__ import annotations
 
 import difflib
+import functools
 import json
 import math
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -68,9 +70,14 @@ def _label(value: str) -> str:
 
 
 def _content(value: str) -> str:
-    if not value.strip():
+    if is_blank(value):
         raise ValueError("must not be blank")
     return _text(value)
+
+
+def is_blank(value: str) -> bool:
+    """Tell whether a text has nothing to see: white space, controls, zero-width characters."""
+    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
 
 
 def _json_object(value: Any) -> Any:
@@ -89,6 +96,8 @@ def _json_object(value: Any) -> Any:
                 raise ValueError("must not contain NaN or infinity")
             elif not isinstance(item, int | float | bool | None):
                 raise ValueError(f"must be JSON, not {type(item).__name__}")
+            if isinstance(item, dict) and not all(isinstance(key, str) for key in item):
+                raise ValueError("must have texts as keys")
         if not below:
             break
         level = below
@@ -96,6 +105,21 @@ def _json_object(value: Any) -> Any:
         raise ValueError(f"is nested deeper than {DEPTH} levels")
     if len(json.dumps(value, ensure_ascii=False).encode()) > TEXT_BYTES:
         raise ValueError(f"is larger than {TEXT_BYTES} bytes as JSON")
+    return value
+
+
+def _yes(value: bool) -> bool:
+    if not value:
+        raise ValueError("must be true: an agent is removed only together with its memories")
+    return value
+
+
+def _agent_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?", value):
+        raise ValueError(
+            "must be of lower-case letters, digits, _ and - (at most 64), with an organisation and a dot"
+            " before it if you like: ana, or acme.ana"
+        )
     return value
 
 
@@ -110,6 +134,7 @@ def _kind(value: Any) -> Any:
 def _moment(value: Any) -> Any:
     """Read ISO-8601 (no offset means UTC; a date means its first moment) or epoch milliseconds."""
     if isinstance(value, str):
+        _text(value)
         try:
             moment = datetime.fromisoformat(value)
         except ValueError:
@@ -126,21 +151,26 @@ def _moment(value: Any) -> Any:
 
 def slug(value: str) -> str:
     """Return the one spelling of a category: lower case, runs of anything but letters and digits as `_`."""
-    return re.sub(r"[\W_]+", "_", value.lower()).strip("_") or "general"
+    spelled = unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).lower())
+    kept = (c if unicodedata.category(c)[0] in "LMN" else "_" for c in spelled)
+    return re.sub("_+", "_", "".join(kept)).strip("_") or "general"
 
 
 def _choices(*names: str) -> Any:
     return Field(validation_alias=AliasChoices(*names))
 
 
-AgentName = Annotated[
-    str, Field(pattern=r"^[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?$", examples=["ana"]), AfterValidator(_text)
-]
+AgentName = Annotated[str, Field(examples=["ana"]), AfterValidator(_agent_name)]
 Content = Annotated[str, AfterValidator(_content)]
 Text = Annotated[str, AfterValidator(_text)]
 Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
-Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text), AfterValidator(slug)]
+CategoryText = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
+"""Not a slug yet: a secret must be found before its spelling changes."""
+Category = Annotated[CategoryText, AfterValidator(slug)]
 Tags = Annotated[list[Label], Field(max_length=TAGS)]
+Embedding = Annotated[
+    list[Annotated[float, Field(strict=False, allow_inf_nan=False)]], Field(min_length=1, max_length=65_536)
+]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 KindWord = Annotated[str, BeforeValidator(_kind)]
@@ -164,6 +194,9 @@ class Stored:
     id: str
     stored: bool
     deduplicated: bool = False
+    reason: Literal["evicted", "differs"] | None = None
+    """Why it was not stored although it was new: a cap left no room for it, or another text came in before
+    under its legacy id."""
     redacted: tuple[str, ...] = ()
     """Which secret rules fired; their finds were replaced before anything was written."""
 
@@ -184,8 +217,8 @@ class ListAgents(Input):
 
 
 class RemoveAgent(AgentRef):
-    erase: Literal[True] = Field(
-        description="All memories of the agent and their history are deleted for good."
+    erase: Annotated[bool, AfterValidator(_yes)] = Field(
+        description="Must be true: all memories of the agent and their history are deleted for good."
     )
 
 
@@ -226,7 +259,7 @@ class Draft(Input):
 
     content: Content
     kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
-    category: Category = "general"
+    category: CategoryText = "general"
     tags: Tags = []
     data: Json | None = None
     metadata: Json | None = None
@@ -243,6 +276,7 @@ class Draft(Input):
     source: Label | None = None
     trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
     trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
+    embedding: Embedding | None = Field(default=None, description="Its vector, if the caller has it.")
     legacy_id: Label | None = Field(
         default=None, description="Its id in another system; a known one is not stored again."
     )
@@ -258,6 +292,7 @@ class Remember(AgentRef, Draft):
 
 class RememberMany(AgentRef):
     memories: Annotated[list[Draft], Field(min_length=1, max_length=BATCH)]
+    dry_run: bool = Field(default=False, description="Only check; nothing is stored.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +308,7 @@ class Edit(MemoryRef):
     """What to change; a field that is not given stays as it is."""
 
     content: Content | None = None
-    category: Category | None = None
+    category: CategoryText | None = None
     tags: Tags | None = None
     data: Json | None = None
     metadata: Json | None = None
@@ -339,6 +374,79 @@ class Page:
     limit: int
     total: int | None = None
     total_pages: int | None = None
+
+
+class Recall(Conditions):
+    query: Text = Field(default="", description="The question, in the words of whoever asks it.")
+    embedding: Embedding | None = Field(default=None, description="A vector in place of the query.")
+    mode: Literal["keyword", "vector", "hybrid"] = "hybrid"
+    limit: int = Field(default=5, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    budget: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Most tokens that the hits may have together."
+    )
+    threshold: float | None = Field(
+        default=None, ge=-1, le=1, allow_inf_nan=False, description="Least cosine; needs vectors."
+    )
+    profile: Literal["default", "agentos"] | None = None
+    asked_at: Time | None = Field(default=None, description="When it was asked, if not now.")
+    expired: bool = Field(default=False, description="Also memories that have expired.")
+    explain: bool = Field(default=False, description="Give each hit's score and its parts.")
+    observe: bool = Field(default=True, description="Record the recall; false leaves no trace.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A score and the parts that it is the sum of."""
+
+    score: float
+    parts: dict[str, float]
+    cosine: float | None = None
+    coverage: float = 0.0
+    """The share of the question's terms that the memory has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    memory: Memory
+    explain: Explained | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    recall_id: str | None
+    """None when nothing was recorded."""
+    hits: tuple[Hit, ...]
+    mode: str
+    degraded: tuple[str, ...] = ()
+    """What could not be used: `vector` when the embedder did not answer."""
+    notes: tuple[str, ...] = ()
+
+
+class Embed(Input):
+    texts: Annotated[list[Content], Field(min_length=1, max_length=BATCH)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    embedder: str
+    dimension: int
+    embeddings: tuple[tuple[float, ...] | None, ...]
+    """None for a text that the embedder has no vector for."""
+
+
+class Reembed(Input):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reembedded:
+    embedder: str
+    done: int
+    """Vectors made by this step."""
+    left: int
+    """Memories that have none yet; 0 when the new vectors serve."""
+    failed: int = 0
+    """Memories that the embedder has no vector for."""
 
 
 class Export(Conditions):
@@ -511,6 +619,31 @@ OPERATIONS: Mapping[str, Operation] = {
             tool="list_memories",
         ),
         Operation(
+            name="recall",
+            summary="Find the memories that answer a question best.",
+            route=f"POST {_A}/recall",
+            takes=Recall,
+            gives=Recalled,
+            right="read",
+            tool="recall",
+        ),
+        Operation(
+            name="embed",
+            summary="Turn texts into vectors with the store's embedder.",
+            route="POST /v1/embed",
+            takes=Embed,
+            gives=Embedded,
+            right="read",
+        ),
+        Operation(
+            name="reembed",
+            summary="Make the next vectors of the configured embedder; the old serve till all are there.",
+            route="POST /v1/reembed",
+            takes=Reembed,
+            gives=Reembedded,
+            right="admin",
+        ),
+        Operation(
             name="export_memories",
             summary="Give all memories that match, oldest first, in pages.",
             route=f"GET {_A}/export",
@@ -584,8 +717,13 @@ def read(model: type[Input], body: Mapping[str, Any]) -> Input:
 
 def write(operation: Operation, result: Any) -> dict[str, Any]:
     """Return an operation's result as JSON-ready values."""
-    shown: dict[str, Any] = TypeAdapter(operation.gives).dump_python(result, mode="json")
+    shown: dict[str, Any] = _adapter(operation.gives).dump_python(result, mode="json")
     return shown
+
+
+@functools.cache
+def _adapter(gives: type) -> TypeAdapter[Any]:
+    return TypeAdapter(gives)
 
 
 def parse_json(text: str | bytes, field: str, *, hint: str = 'for example {"key": "value"}') -> Any:

@@ -34,7 +34,7 @@ def show(store: Database, scope: Scope) -> Agent:
 
 
 def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
-    """Erase an agent: unreachable at once, then its rows go in steps, then their space is given back."""
+    """Make an agent unreachable; finish_removals then erases it."""
 
     def mark(db: Connection) -> int:
         number = scopes.get(db, scope.name).number
@@ -42,12 +42,14 @@ def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
         return scopes.count(db, number)
 
     memories = store.write(mark)
-    finish_removals(store)
     return RemovedAgent(agent=scope.name, memories=memories)
 
 
 def finish_removals(store: Database) -> None:
-    """Take away the rows of removed agents; start-up repeats this for a removal that was cut short."""
+    """Take away the rows of removed agents in steps, then give their space back.
+
+    Start-up repeats this for a removal that was cut short.
+    """
     with store.reading() as db:
         begun = scopes.removed(db)
     if not begun:
@@ -57,6 +59,8 @@ def finish_removals(store: Database) -> None:
             pass
     while store.write(search.merge_step):
         pass
+    for number in begun:  # only now: until its words have left the file, start-up must come back to it
+        store.write(functools.partial(scopes.drop, scope=number))
     store.reclaim()
 
 
@@ -71,7 +75,7 @@ def set_config(
 ) -> AgentConfig:
     """Check an agent's configuration and record it as the next version."""
     config.check_agent(request.config)
-    scrub = Scrubber(settings)
+    scrub = Scrubber(settings, refuse=False)
     if scrub.json("config", request.config) != request.config:
         raise InvalidField(
             "config",

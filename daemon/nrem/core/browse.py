@@ -66,7 +66,7 @@ def read_cursor(cursor: str | None) -> tuple[int, str] | None:
         return None
     try:
         created_at, id = json.loads(base64.urlsafe_b64decode(cursor))
-        if isinstance(created_at, int) and abs(created_at) < 1 << 63 and isinstance(id, str) and id.isascii():
+        if type(created_at) is int and abs(created_at) < 1 << 63 and isinstance(id, str) and id.isascii():
             return created_at, id
     except (ValueError, TypeError):
         pass  # falls through to the one answer for every cursor that is not ours

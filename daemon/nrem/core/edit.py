@@ -7,16 +7,16 @@ from typing import Any
 
 from nrem.clock import Clock
 from nrem.config import Config
-from nrem.core.remember import check_content, embed
+from nrem.core.remember import check_content, embed, embed_text
 from nrem.core.scrub import Scrubber
-from nrem.errors import Conflict, Denied, InputError
+from nrem.errors import Conflict, Denied, InputError, InvalidField
 from nrem.model import By, Caller, Memory, Scope, Trust
 from nrem.models.embeddings import Embedder
 from nrem.policy import concepts
 from nrem.store import memories, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection
-from nrem.wire import Changed, Edit
+from nrem.wire import Changed, Edit, slug
 
 
 def edit(
@@ -34,8 +34,10 @@ def edit(
     if not given:
         raise InputError("nothing to change", hint="give at least one field, such as content or category")
     scrub = Scrubber(settings)
+    for name in sorted(given - _CLEARABLE):
+        if getattr(change, name) is None:
+            raise InvalidField(name, "must have a value", hint="leave it out to keep what it is")
     fields = {name: _scrubbed(scrub, name, getattr(change, name)) for name in given}
-    fields = {name: value for name, value in fields.items() if value is not None or name in _CLEARABLE}
     for name in ("content", "context"):
         if fields.get(name) is not None:
             check_content(fields[name], settings, name)
@@ -43,9 +45,9 @@ def edit(
     if "content" in fields:
         fields["concept_tags"] = concepts.derive(fields["content"])
         with store.reading() as db:
-            same_text = memories.get(db, scope.number, change.id).content == fields["content"]
-        if not same_text:
-            [vector] = embed(embedder, [fields["content"]])
+            old = memories.get(db, scope.number, change.id)
+        if old.content != fields["content"]:
+            [vector] = embed(embedder, [embed_text(fields["content"], old.user)])
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
 
     def write(db: Connection) -> Changed:
@@ -57,11 +59,17 @@ def edit(
                 hint="read it again, then repeat the edit",
                 code="stale_version",
             )
+        if caller.trust is Trust.UNTRUSTED:
+            origin = dataclasses.replace(
+                old.provenance, trust=Trust.UNTRUSTED, actor=caller.actor, ingress=caller.ingress
+            )
+            # A pin vouches for what is no longer there.
+            fields.update(provenance=origin, pinned=False)
         new = dataclasses.replace(
             old, **fields, version=old.version + 1, updated_at=max(by.now, old.updated_at)
         )
         memories.refuse_same(db, number, new)
-        memories.update(db, number, new, vector, op="memory.edit", by=by)
+        memories.update(db, number, new, vector, op="memory.edit", by=by, pending=embedder is not None)
         return Changed(id=new.id, version=new.version, redacted=scrub.fired)
 
     return store.write(write)
@@ -81,7 +89,7 @@ def pin(store: Database, scope: Scope, id: str, pinned: bool, *, caller: Caller,
         new = dataclasses.replace(
             old, pinned=pinned, version=old.version + 1, updated_at=max(by.now, old.updated_at)
         )
-        memories.update(db, number, new, None, op="memory.pin", by=by)
+        memories.update(db, number, new, None, op="memory.pin" if pinned else "memory.unpin", by=by)
         return Changed(id=new.id, version=new.version)
 
     return store.write(write)
@@ -92,6 +100,8 @@ _CLEARABLE = frozenset({"data", "metadata", "context", "expires_at"})
 
 
 def _scrubbed(scrub: Scrubber, name: str, value: Any) -> Any:
+    if name == "category":
+        return slug(scrub.text(name, value))
     if isinstance(value, str):
         return scrub.text(name, value)
     if name == "tags" and value is not None:

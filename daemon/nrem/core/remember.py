@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from nrem.clock import Clock
 from nrem.config import Config, Episodic, Procedural, Semantic
 from nrem.core.scrub import Scrubber
-from nrem.errors import Conflict, InvalidField, Unavailable
+from nrem.errors import ConfigError, Conflict, InvalidField, Unavailable
 from nrem.model import KIND_ALIASES, By, Caller, Filter, Kind, Memory, Provenance, Scope, Trust
-from nrem.models.embeddings import Embedder, embed_all
+from nrem.models.embeddings import Embedder, dimension_of, embed_all, pack
 from nrem.policy import concepts, salience
 from nrem.store import listing, memories, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection
-from nrem.store.memories import Vector
-from nrem.wire import Draft, Stored
+from nrem.store.vectors import Vector, serving
+from nrem.wire import Draft, Remember, Stored, slug
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,44 +41,90 @@ def remember(
     A text the scope has already gives the first one's id and changes nothing; so does a known legacy id.
     """
     now = clock.now()
-    alone = len(drafts) == 1
-    ready = [
-        _prepare(
-            draft, settings, caller, id=clock.new_id(), now=now, where="" if alone else f"memories[{i}]."
-        )
-        for i, draft in enumerate(drafts)
-    ]
-    vectors = embed(embedder, [item.memory.content for item in ready])
+    ready = prepare(drafts, settings, caller=caller, clock=clock)
+    vectors = _vectors(store, embedder, drafts, ready)
     by = By(actor=caller.actor, cause=caller.ingress, now=now)
 
     def write(db: Connection) -> list[Stored]:
         number = scopes.get(db, scope.name).number
         stored = []
         for item, vector in zip(ready, vectors, strict=True):
-            known = _find_known(db, number, item.memory)
-            if known is None:
-                memories.insert(db, number, item.memory, vector, by)
-            stored.append(
-                Stored(
-                    id=known or item.memory.id,
-                    stored=known is None,
-                    deduplicated=known is not None,
-                    redacted=item.redacted,
-                )
-            )
-        _hold_caps(db, number, settings, {item.memory.kind for item in ready}, by)
-        return stored
+            answer = _known(db, number, item)
+            if answer is None:
+                memories.insert(db, number, item.memory, vector, by, pending=embedder is not None)
+                answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
+            stored.append(answer)
+        evicted = _hold_caps(db, number, settings, ready, by)
+        return [
+            replace(answer, stored=False, reason="evicted") if answer.id in evicted else answer
+            for answer in stored
+        ]
 
     return store.write(write)
 
 
+def prepare(
+    drafts: Sequence[Draft], settings: Config, *, caller: Caller, clock: Clock, dry_run: bool = False
+) -> list[_Ready]:
+    """Check, scrub and complete drafts; nothing is written. A batch's error names the item."""
+    return [
+        _prepare(
+            draft,
+            settings,
+            caller,
+            id="" if dry_run else clock.new_id(),
+            now=clock.now(),
+            where="" if isinstance(draft, Remember) else f"memories[{i}].",
+        )
+        for i, draft in enumerate(drafts)
+    ]
+
+
+def embed_text(content: str, user: str | None) -> str:
+    """Return the text that a memory's vector is made from: who said it, and what."""
+    return f"{user}: {content}" if user else content
+
+
+def _vectors(
+    store: Database, embedder: Embedder | None, drafts: Sequence[Draft], ready: Sequence[_Ready]
+) -> list[Vector | None]:
+    """Return each memory's vector: the one its caller gave, else a new one."""
+    given = {i: draft.embedding for i, draft in enumerate(drafts) if draft.embedding is not None}
+    if given:
+        dimension = _dimension(store, embedder) or len(next(iter(given.values())))
+        for i, embedding in given.items():
+            where = "embedding" if isinstance(drafts[i], Remember) else f"memories[{i}].embedding"
+            if len(embedding) != dimension:
+                raise InvalidField(
+                    where, f"has {len(embedding)} numbers; the store's vectors have {dimension}"
+                )
+            if pack(embedding) is None:
+                raise InvalidField(where, "has no direction", hint="give numbers that are not all zero")
+    texts = {i: item.memory for i, item in enumerate(ready) if i not in given}
+    made = embed(embedder, [embed_text(memory.content, memory.user) for memory in texts.values()])
+    vectors: dict[int, Vector | None] = dict(zip(texts, made, strict=True))
+    for i, embedding in given.items():
+        packed = pack(embedding)
+        vectors[i] = Vector(embedder.identity if embedder else "caller", packed) if packed else None
+    return [vectors[i] for i in range(len(ready))]
+
+
+def _dimension(store: Database, embedder: Embedder | None) -> int | None:
+    """Return how many numbers a vector must have; None when nothing says so yet."""
+    with store.reading() as db:
+        known = serving(db)
+    if known is not None:
+        return known.dimension
+    return dimension_of(embedder) if embedder is not None and not embedder.remote else None
+
+
 def embed(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector | None]:
     """Embed texts if that can be done now; a memory without a vector is stored all the same."""
-    if embedder is None:
+    if embedder is None or not texts:
         return [None] * len(texts)
     try:
         packed = embed_all(embedder, texts)
-    except Unavailable:
+    except (Unavailable, ConfigError):  # such as a key that is not set: the memory is worth more
         return [None] * len(texts)
     return [Vector(embedder.identity, vector) if vector else None for vector in packed]
 
@@ -103,6 +149,7 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         check_content(draft.context, settings, where + "context")
     scrub = Scrubber(settings, where)
     content = scrub.text("content", draft.content)
+    check_content(content, settings, where + "content")  # again: a mark may be longer than what it stands for
     # Trust given with a memory can only be less than what its bringer has.
     trust = Trust.UNTRUSTED if Trust.UNTRUSTED in (draft.trust, caller.trust) else Trust.TRUSTED
     created = draft.created_at if draft.created_at is not None else now
@@ -111,7 +158,7 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         kind=kind,
         kind_given=draft.kind,
         content=content,
-        category=scrub.text("category", draft.category),
+        category=slug(scrub.text("category", draft.category)),
         tags=tuple(dict.fromkeys(scrub.text("tags", tag) for tag in draft.tags)),
         concept_tags=concepts.derive(content),
         data=scrub.json("data", draft.data),
@@ -133,7 +180,9 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
             actor=caller.actor,
             trigger=scrub.optional("trigger", draft.trigger),
         ),
-        legacy_id=scrub.optional("legacy_id", draft.legacy_id),
+        legacy_id=draft.legacy_id
+        if scrub.optional("legacy_id", draft.legacy_id) == draft.legacy_id
+        else None,
         created_at=created,
         updated_at=max(created, draft.updated_at or created),
         expires_at=draft.expires_at,
@@ -158,36 +207,48 @@ def _check_enabled(kind: Kind, settings: Config, where: str) -> None:
         )
 
 
-def _find_known(db: Connection, scope: int, memory: Memory) -> str | None:
+def _known(db: Connection, scope: int, item: _Ready) -> Stored | None:
+    """Return the answer for a memory that is there already, by its legacy id or its text."""
+    memory = item.memory
     if memory.legacy_id is not None:
         known = memories.find_imported(db, scope, memory.legacy_id)
         if known is not None:
-            if not memories.had_text(db, scope, known, memory.content):
-                raise Conflict(
-                    f"memory {known} came from legacy id {memory.legacy_id} and never had this text",
-                    hint="import into another agent, or give the record another legacy_id",
-                    code="legacy_id_taken",
-                    details={"id": known, "legacy_id": memory.legacy_id},
-                )
-            return known
-    return memories.find_same(db, scope, memory.kind, memory.content)
+            same = memories.had_text(db, scope, known, memory.content)
+            reason: Literal["differs"] | None = None if same else "differs"
+            return Stored(id=known, stored=False, deduplicated=same, reason=reason, redacted=item.redacted)
+    known = memories.find_same(db, scope, memory.kind, memory.content)
+    if known is None:
+        return None
+    return Stored(id=known, stored=False, deduplicated=True, redacted=item.redacted)
 
 
-def _hold_caps(db: Connection, scope: int, settings: Config, kinds: set[Kind], by: By) -> None:
+def _hold_caps(
+    db: Connection, scope: int, settings: Config, ready: Sequence[_Ready], by: By
+) -> frozenset[str]:
+    """Forget what the caps leave no room for; return which of the new ones that are.
+
+    The new ones go last, and only when there are more of them than a cap allows.
+    """
     caps = {
         Kind.SEMANTIC: settings.memory.semantic.max_memories,
         Kind.EPISODIC: settings.memory.episodic.max_episodes,
         Kind.PROCEDURAL: settings.memory.procedural.max_procedures,
     }
-    for kind in sorted(kinds):
+    new = frozenset(item.memory.id for item in ready)
+    evicted = set()
+    for kind in sorted({item.memory.kind for item in ready}):
         cap = caps.get(kind)
         if cap is None:
             continue
-        for id in listing.beyond_cap(db, scope, kind, cap):
-            memories.forget(db, scope, id, dataclasses.replace(by, cause="cap"))
-        if listing.count(db, scope, Filter(kinds=(kind,))) > cap:
+        room = cap - listing.count(db, scope, Filter(kinds=(kind,), pinned=True))
+        unpinned = any(item.memory.kind is kind and not item.memory.pinned for item in ready)
+        if room < 0 or (room == 0 and unpinned):
             raise Conflict(
                 f"all {cap} {kind} memories that the cap allows are pinned",
                 hint="unpin some, or raise the cap",
                 code="cap_full",
             )
+        for id in listing.beyond_cap(db, scope, kind, cap, last=new):
+            memories.forget(db, scope, id, replace(by, cause="cap"))
+            evicted.add(id)
+    return new & evicted

@@ -10,10 +10,14 @@ from nrem.policy import secrets
 
 
 class Scrubber:
-    """Looks at one item's fields in turn and remembers which rules fired."""
+    """Looks at one item's fields in turn and remembers which rules fired.
 
-    def __init__(self, settings: Config, where: str = "") -> None:
+    `refuse` says what becomes of a secret, in place of the configuration.
+    """
+
+    def __init__(self, settings: Config, where: str = "", *, refuse: bool | None = None) -> None:
         self._settings = settings.secrets
+        self._refuse = settings.secrets.on_secret == "refuse" if refuse is None else refuse
         self._literals = tuple(literal.get_secret_value() for literal in settings.secrets.literals)
         self._exclude = frozenset(settings.secrets.exclude_rules)
         self._where = where
@@ -31,7 +35,7 @@ class Scrubber:
         findings = secrets.scan(value, literals=self._literals, exclude=self._exclude)
         if not findings:
             return value
-        if self._settings.on_secret == "refuse":
+        if self._refuse:
             raise InvalidField(
                 self._where + field,
                 f"holds a secret ({findings[0].rule})",
@@ -44,20 +48,30 @@ class Scrubber:
     def optional(self, field: str, value: str | None) -> str | None:
         return None if value is None else self.text(field, value)
 
-    def json(self, field: str, value: Any) -> Any:
-        """Return a JSON value with every string in it scrubbed, keys included."""
+    def json(self, field: str, value: Any, keys: tuple[str, ...] = ()) -> Any:
+        """Return a JSON value with every string in it scrubbed, keys included.
+
+        `{"api_key": "..."}` assigns as much as `api_key = ...` does, so a string is looked at beside the keys
+        above it too.
+        """
         if isinstance(value, str):
-            return self.text(field, value)
+            return self._beside(field, value, keys)
         if isinstance(value, list):
-            return [self.json(field, item) for item in value]
+            return [self.json(field, item, keys) for item in value]
         if isinstance(value, dict):
-            return {self.text(field, key): self._pair(field, key, item) for key, item in value.items()}
+            scrubbed: dict[str, Any] = {}
+            for key, item in value.items():
+                name = self.text(field, key)
+                while name in scrubbed:  # two keys with a secret look the same without it
+                    name += "*"
+                scrubbed[name] = self.json(field, item, (*keys, key))
+            return scrubbed
         return value
 
-    def _pair(self, field: str, key: str, value: Any) -> Any:
-        """Scrub a value beside its key: `{"api_key": "..."}` assigns as much as `api_key = ...` does."""
-        if not isinstance(value, str):
-            return self.json(field, value)
-        prefix = f"{key}: "
-        scrubbed = self.text(field, prefix + value)
-        return scrubbed.removeprefix(prefix) if scrubbed.startswith(prefix) else self.text(field, value)
+    def _beside(self, field: str, value: str, keys: tuple[str, ...]) -> str:
+        for key in reversed(keys):
+            prefix = f"{key}: "
+            scrubbed = self.text(field, prefix + value)
+            if scrubbed.startswith(prefix) and scrubbed != prefix + value:
+                return scrubbed.removeprefix(prefix)
+        return self.text(field, value)

@@ -1,11 +1,17 @@
-"""Text to vectors: what an embedder is, and which of its answers may be stored."""
+"""Text to vectors: what an embedder is, which one a configuration means, and which answers may be stored."""
 
 from __future__ import annotations
 
-import math
-from array import array
 from collections.abc import Sequence
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nrem import config
+from nrem.errors import ConfigError, Unavailable
+
+Vector = NDArray[np.float32]
 
 
 class Embedder(Protocol):
@@ -14,22 +20,139 @@ class Embedder(Protocol):
     identity: str
     """`provider:model`; vectors of two identities are never compared."""
     batch_size: int
+    remote: bool
+    """Whether it asks over a network, and so must not be waited for inside a snapshot."""
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        """Return a vector for each text, in order."""
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
+        """Return a vector for each text, in order; raise Unavailable when that cannot be done now."""
+
+    def close(self) -> None:
+        """Let go of what it holds open."""
+
+
+class Unusable:
+    """Stands for an embedder that there is no way to ask any more."""
+
+    batch_size = 1
+    remote = False
+
+    def __init__(self, identity: str) -> None:
+        self.identity = identity
+
+    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
+        raise Unavailable(f"{self.identity} cannot be asked", hint="nrem reembed makes the vectors anew")
+
+    def close(self) -> None:
+        pass
 
 
 def embed_all(embedder: Embedder, texts: Sequence[str]) -> list[bytes | None]:
     """Embed texts in batches; None stands for an answer that is no vector."""
     packed: list[bytes | None] = []
     for start in range(0, len(texts), embedder.batch_size):
-        packed += [pack(vector) for vector in embedder.embed(texts[start : start + embedder.batch_size])]
+        batch = texts[start : start + embedder.batch_size]
+        vectors = embedder.embed(batch)
+        if len(vectors) != len(batch):
+            raise Unavailable(f"{embedder.identity} gave {len(vectors)} vectors for {len(batch)} texts")
+        packed += [pack(vector) for vector in vectors]
     return packed
 
 
-def pack(vector: Sequence[float]) -> bytes | None:
+def pack(vector: Sequence[float] | Vector) -> bytes | None:
     """Return a vector at length 1 as float32 bytes; None when it has no direction or is not finite."""
-    norm = math.sqrt(sum(value * value for value in vector))
-    if not math.isfinite(norm) or norm == 0:
+    try:
+        values = np.asarray(vector, dtype=np.float64)
+    except OverflowError:
         return None
-    return array("f", [value / norm for value in vector]).tobytes()
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = float(np.sqrt(values @ values)) if values.ndim == 1 else 0.0
+    if not np.isfinite(norm) or norm == 0:
+        return None
+    return (values / norm).astype(np.float32).tobytes()
+
+
+def dimension_of(embedder: Embedder) -> int:
+    """Return how many numbers an embedder's vectors have, which only a vector tells."""
+    [packed] = embed_all(embedder, ["dimension"])
+    if packed is None:
+        raise Unavailable(f"{embedder.identity} has no vector for a plain word", hint="check the model")
+    return len(packed) // 4
+
+
+def unpack(packed: bytes) -> Vector:
+    return np.frombuffer(packed, dtype=np.float32)
+
+
+# Which one
+
+
+DEFAULT_MODELS = {
+    "local": "wordllama-256",
+    "minilm": "all-MiniLM-L6-v2-int8",
+    "openai": "text-embedding-3-small",
+    "anthropic": "text-embedding-3-small",  # it has no embedding model of its own
+    "google": "text-embedding-004",
+    "ollama": "nomic-embed-text",
+}
+
+
+def choose(settings: config.Config) -> Embedder | None:
+    """Return the embedder that a configuration means, not yet loaded; None when vectors are off."""
+    if not settings.vector.enabled:
+        return None
+    wanted = settings.memory.embeddings
+    usual = "openai" if wanted.base_url else settings.chat.provider or "local"
+    provider, model = _named(wanted.model, wanted.provider or usual)
+    return make(f"{provider}:{model}", wanted)
+
+
+def make(identity: str, wanted: config.Embeddings) -> Embedder:
+    """Return the embedder of an identity; raise ConfigError for one that there is none for."""
+    provider, _, model = identity.partition(":")
+    if provider == "local":
+        from nrem.models.local import WordLlama
+
+        return WordLlama(model)
+    if provider == "minilm":
+        from nrem.models.minilm import MiniLM
+
+        return MiniLM(model)
+    from nrem.models.providers import PROVIDERS
+
+    if provider not in PROVIDERS:
+        raise _no_provider(provider)
+    return PROVIDERS[provider](provider, model, wanted)
+
+
+def remake(identity: str, wanted: config.Embeddings, configured: str) -> Embedder:
+    """Return the embedder whose vectors still serve, while the configured one's are made.
+
+    One on a server is asked again only if the configuration is still for its provider: otherwise address and
+    key in it are another's, and what people ask must not go to a server that nobody chose.
+    """
+    provider = identity.partition(":")[0]
+    if provider not in ("local", "minilm", configured.partition(":")[0]):
+        return Unusable(identity)
+    try:
+        return make(identity, wanted)
+    except ConfigError:
+        return Unusable(identity)
+
+
+def _named(model: str, provider: str) -> tuple[str, str]:
+    """Return provider and model of a setting such as `openai:text-embedding-3-large`, or of a provider."""
+    before, colon, behind = model.partition(":")
+    if colon and before in DEFAULT_MODELS:
+        provider, model = before, behind
+    if provider not in DEFAULT_MODELS:
+        raise _no_provider(provider)
+    model = model or DEFAULT_MODELS[provider]
+    return ("openai" if provider == "anthropic" else provider), model
+
+
+def _no_provider(provider: str) -> ConfigError:
+    return ConfigError(
+        f"memory.embeddings.provider: there is no provider {provider}",
+        hint=f"it is one of {', '.join(DEFAULT_MODELS)}; with base_url, any OpenAI-compatible server",
+        field="memory.embeddings.provider",
+    )

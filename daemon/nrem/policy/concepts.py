@@ -12,7 +12,7 @@ from nrem.policy.terms import STOP_WORDS, fold
 MOST = 8
 
 # Identifiers, paths and hyphenated names say most; then single words. Marks stay inside words.
-_COMPOUND = re.compile(r"[^\W_]+(?:[._/-][^\W_]+)+")
+_COMPOUND = re.compile(r"(?<![^\W_])[^\W_]++(?:[._/-][^\W_]++)+")
 _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}(?:\.\w+)?$")
 
@@ -43,8 +43,10 @@ def derive(text: str) -> tuple[str, ...]:
 
 def _kept(candidates: Iterator[str]) -> Iterator[str]:
     for candidate in candidates:
-        tag = re.sub(r"['\u2019]s$", "", candidate).replace("_", "-")
-        if tag in _NOISE or len(tag) > 32 or _DATE.match(tag) or not any(c.isalpha() for c in tag):
+        tag = candidate.removesuffix("'s").removesuffix("\u2019s").replace("_", "-")
+        if tag in _NOISE or len(tag) > 32:
+            continue
+        if not tag.isalpha() and (_DATE.match(tag) or not any(c.isalpha() for c in tag)):
             continue
         if len(tag) >= 3 or (len(tag) == 2 and not tag.isascii()):
             yield tag

@@ -293,6 +293,7 @@ RULES: tuple[Rule, ...] = (
     ),
 )
 
+_KEYWORDS = tuple((keyword, rule) for rule in RULES for keyword in rule.keywords)
 _ORDER = {id: place for place, id in enumerate((CONFIGURED, *(rule.id for rule in RULES)))}
 # Only the marks that redact() writes: `[redacted:anything-else]` could hide a secret.
 MARK = re.compile(r"\[redacted:(?:" + "|".join(map(re.escape, _ORDER)) + r")\]")
@@ -369,7 +370,8 @@ def _scan_once(text: str, literals: tuple[str, ...], exclude: frozenset[str]) ->
     if CONFIGURED not in exclude:
         for literal in literals:
             found += _find_literal(text, literal)
-    for rule in RULES:
+    # Most texts hold no keyword at all, so they are looked for in one go.
+    for rule in dict.fromkeys([rule for keyword, rule in _KEYWORDS if keyword in lowered]):
         if rule.id not in exclude:
             for start, end in windows(lowered, rule):
                 found += _match(text, rule, start, end)

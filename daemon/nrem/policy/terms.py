@@ -11,6 +11,7 @@ import re
 import threading
 import unicodedata
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 import Stemmer
@@ -21,8 +22,11 @@ VERSION = 1
 LONGEST = 64
 """Characters of a term that count; longer runs (base64, hashes glued together) are cut."""
 
-# Accents and vowel points that people leave out when they type: Latin, Greek and Cyrillic, Hebrew, Arabic.
-_OPTIONAL_MARKS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670]")
+# Accents and vowel points that people leave out when they type (Latin, Greek and Cyrillic, Hebrew, Arabic),
+# and the marks that choose the picture of an emoji.
+_OPTIONAL_MARKS = re.compile(
+    "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
+)
 # Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions).
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
@@ -43,6 +47,37 @@ STOP_WORDS = frozenset(
     yourselves s t d ll m re ve
     """.split()
 )
+
+# English verbs whose forms no stemmer brings together; forms that are other words too (lay, bore, bound) are
+# not here, and neither are those that are stop words.
+_IRREGULAR = {
+    form: base
+    for base, *forms in (
+        group.split()
+        for group in """
+    arise arose arisen, awake awoke awoken, beat beaten, become became, begin began begun, bend bent, bite
+    bit bitten, bleed bled, blow blew blown, break broke broken, breed bred, bring brought, build built,
+    burn burnt, buy bought, catch caught, choose chose chosen, cling clung, come came, creep crept, deal
+    dealt, dig dug, draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, eat ate eaten,
+    fall fell fallen, feed fed, feel felt, fight fought, find found, flee fled, fling flung, fly flew flown,
+    forbid forbade forbidden, forget forgot forgotten, forgive forgave forgiven, freeze froze frozen, get
+    got gotten, give gave given, go goes went gone, grow grew grown, hang hung, hear heard, hide hid hidden,
+    hold held, keep kept, kneel knelt, know knew known, lead led, leap leapt, learn learnt, leave left, lend
+    lent, lose lost, make made, mean meant, meet met, mistake mistook mistaken, pay paid, prove proven, ride
+    rode ridden, ring rang rung, rise rose risen, run ran, say said, see saw seen, seek sought, sell sold,
+    send sent, sew sewn, shake shook shaken, shine shone, shoot shot, show shown, shrink shrank shrunk, sing
+    sang sung, sink sank sunk, sit sat, sleep slept, slide slid, speak spoke spoken, speed sped, spell
+    spelt, spend spent, spill spilt, spin spun, spit spat, spoil spoilt, spring sprang sprung, stand stood,
+    steal stole stolen, stick stuck, sting stung, stink stank stunk, strike struck stricken, strive strove
+    striven, swear swore sworn, sweep swept, swell swollen, swim swam swum, swing swung, take took taken,
+    teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood,
+    undertake undertook undertaken, wake woke woken, wear wore worn, weave wove woven, weep wept, win won,
+    withdraw withdrew withdrawn, write wrote written, overcome overcame, rebuild rebuilt, retake retook
+    retaken, rewrite rewrote rewritten
+    """.split(",")
+    )
+    for form in forms
+}
 
 _local = threading.local()  # a Stemmer is not safe to share between threads
 
@@ -72,6 +107,24 @@ def for_index(text: str) -> list[str]:
     return _terms(text, single_characters=True)
 
 
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word as a question has it, and the terms by which it is looked up; a stop word has none."""
+
+    text: str
+    terms: tuple[str, ...]
+
+
+def for_question(text: str) -> list[Word]:
+    """Return the words of a question with their terms; if all are stop words, they count."""
+    split = [(word, list(_split(word, single_characters=False))) for word in text.split()]
+    only_stop_words = all(part in STOP_WORDS for _, parts in split for part in parts)
+    return [
+        Word(word, tuple(_term(part) for part in parts if only_stop_words or part not in STOP_WORDS))
+        for word, parts in split
+    ]
+
+
 def for_query(text: str) -> list[str]:
     """Return the distinct terms of a question, in order."""
     return list(dict.fromkeys(_terms(text, single_characters=False)))
@@ -80,7 +133,7 @@ def for_query(text: str) -> list[str]:
 def _terms(text: str, *, single_characters: bool) -> list[str]:
     words = list(_split(text, single_characters))
     kept = [word for word in words if word not in STOP_WORDS]
-    return [_stem(word)[:LONGEST] for word in kept or words]
+    return [_term(word) for word in kept or words]
 
 
 def _split(text: str, single_characters: bool) -> Iterator[str]:
@@ -109,8 +162,8 @@ def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
         yield word[start:]
 
 
-def _stem(word: str) -> str:
+def _term(word: str) -> str:
     if not hasattr(_local, "stemmer"):
         _local.stemmer = Stemmer.Stemmer("english")
-    stemmed: str = _local.stemmer.stemWord(word) if word.isascii() else word
-    return stemmed
+    stemmed: str = _local.stemmer.stemWord(_IRREGULAR.get(word, word)) if word.isascii() else word
+    return stemmed[:LONGEST]

@@ -9,8 +9,9 @@ from nrem.clock import Clock, SystemClock
 from nrem.config import Config
 from nrem.core import agents
 from nrem.model import Scope
+from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
-from nrem.store import scopes
+from nrem.store import scopes, vectors
 from nrem.store.database import Database, open_database
 
 
@@ -23,6 +24,9 @@ class App:
         self.clock = clock
         self.embedder = embedder
         self._settings: dict[int, Config] = {}
+        self._settings_changes = 0
+        self._scopes: dict[str, Scope] = {}
+        self._serving: Embedder | None = None
 
     @classmethod
     def open(
@@ -35,7 +39,8 @@ class App:
         embedder: Embedder | None = None,
     ) -> App:
         """Open the store of a home, and finish what an earlier process began."""
-        config.load(home)  # a wrong configuration stops here, before the store is touched
+        settings = config.load(home).config  # a wrong configuration stops here, before the store is touched
+        embedder = embedder or embeddings.choose(settings)
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
         agents.finish_removals(store)
@@ -43,23 +48,58 @@ class App:
 
     def scope(self, agent: str) -> Scope:
         """Return an agent's scope; NotFound when there is none."""
-        with self.store.reading() as db:
-            return scopes.get(db, agent)
+        known = self._scopes.get(agent)
+        if known is None:
+            with self.store.reading() as db:
+                known = self._scopes[agent] = scopes.get(db, agent)
+        return known
+
+    def forget_scopes(self) -> None:
+        """Look agents up again; writes do so anyway, inside their transaction."""
+        self._scopes = {}
+
+    def serving_embedder(self) -> Embedder | None:
+        """Return the embedder that searches and writes use: while another one's vectors are made, the old."""
+        if self._serving is None and self.embedder is not None:
+            with self.store.reading() as db:
+                known, coming = vectors.serving(db), vectors.reembedding(db)
+            wanted = self.embedder.identity
+            if known is None or known.embedder == wanted or coming != wanted:
+                self._serving = self.embedder
+            else:
+                settings = config.load(self.home).config.memory.embeddings
+                self._serving = embeddings.remake(known.embedder, settings, wanted)
+        return self._serving
+
+    def reembedded(self) -> None:
+        """Look again which embedder serves, after a step towards another one."""
+        serving, self._serving = self._serving, None
+        if serving is not None and serving is not self.embedder and self.serving_embedder() is self.embedder:
+            serving.close()
 
     def settings(self, scope: Scope) -> Config:
         """Return what holds for one agent. Only this process changes it, so it is read once."""
-        if scope.number not in self._settings:
-            with self.store.reading() as db:
-                own = scopes.config(db, scope.number)
-            self._settings[scope.number] = config.load(self.home, agent=own).config
-        return self._settings[scope.number]
+        known = self._settings.get(scope.number)
+        if known is not None:
+            return known
+        changes = self._settings_changes
+        with self.store.reading() as db:
+            own = scopes.config(db, scope.number)
+        loaded = config.load(self.home, agent=own).config
+        if changes == self._settings_changes:  # else it may be the one from before the change
+            self._settings[scope.number] = loaded
+        return loaded
 
     def forget_settings(self, scope: Scope) -> None:
         """Read an agent's settings again at the next use."""
+        self._settings_changes += 1
         self._settings.pop(scope.number, None)
 
     def close(self) -> None:
         self.store.close()
+        for embedder in (self.embedder, self._serving):
+            if embedder is not None:
+                embedder.close()
 
     def __enter__(self) -> App:
         return self

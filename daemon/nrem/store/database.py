@@ -1,16 +1,19 @@
 """The store's one file: a single writer that commits in groups, and readers with snapshots.
 
-Every write is a function of the connection. The writer thread takes what is queued, runs each function in a
-savepoint of its own inside one transaction, commits once with synchronous=FULL, and only then answers the
-callers. A function that raises is rolled back alone. When the transaction itself is lost (a full disk ends
+Every write is a function of the connection. The writer thread takes what is queued, runs it in one
+transaction, commits once with synchronous=FULL, and only then answers the callers. When a function raises,
+the group is run again with a savepoint for each, so that it is rolled back alone; a function may run twice,
+and must have no effect but on the connection. When the transaction itself is lost (a full disk ends
 it, or COMMIT fails), every function of the group fails, because none of them is on disk.
 """
 
 from __future__ import annotations
 
-import os
+import logging
 import queue
 import threading
+import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
@@ -19,10 +22,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from nrem.clock import Clock
-from nrem.errors import NremError, Unavailable
+from nrem.errors import Unavailable
 from nrem.store import driver, migrations
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
+from nrem.store.matrix import Matrices
 
 T = TypeVar("T")
 
@@ -31,12 +35,21 @@ CHECKPOINT_EVERY = 16 << 20
 TRUNCATE_OVER = 64 << 20
 IDLE_SECONDS = 1.0
 VACUUM_PAGES = 512
+SOON_SECONDS = 0.25
+"""How long a write that nobody waits for may lie, so that many of them share a commit."""
+
+_WAKE = object()
+log = logging.getLogger("nrem.store")
 
 
 @dataclass(slots=True)
 class _Item:
     run: Callable[[Connection], Any]
-    done: Future[Any]
+    done: Future[Any] | None
+    """None when nobody waits for it."""
+
+
+_Outcome = tuple[_Item, Any, BaseException | None]
 
 
 class Database:
@@ -46,7 +59,9 @@ class Database:
         self.path = path
         self._lock = lock
         self._wal = path.with_name(path.name + "-wal")
-        self._queue: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
+        self._soon: deque[_Item] = deque()
+        self.matrices = Matrices()
         self._closing = threading.Lock()
         self._closed = False
         self._next_checkpoint = CHECKPOINT_EVERY
@@ -57,13 +72,25 @@ class Database:
 
     def write(self, run: Callable[[Connection], T]) -> T:
         """Run a function in the next group; return its result once it is durable."""
-        item = _Item(run, Future())
+        done: Future[T] = Future()
+        item = _Item(run, done)
         with self._closing:
             if self._closed:
                 raise Unavailable("the store is closed", hint="open it again", code="closed")
             self._queue.put(item)
-        result: T = item.done.result()
-        return result
+        return done.result()
+
+    def write_soon(self, run: Callable[[Connection], object]) -> None:
+        """Run a function with the next group, or within 250 ms; nobody waits for it, and a crash may lose it.
+
+        It runs before every write that was asked for later.
+        """
+        with self._closing:
+            if self._closed:
+                raise Unavailable("the store is closed", hint="open it again", code="closed")
+            self._soon.append(_Item(run, None))
+            if len(self._soon) == 1:
+                self._queue.put(_WAKE)  # the writer may be in its long sleep; further ones ride along
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -71,21 +98,25 @@ class Database:
         if self._closed:
             raise Unavailable("the store is closed", hint="open it again", code="closed")
         try:
-            db = self._idle_readers.get_nowait()
-        except queue.Empty:
-            db = driver.connect(self.path, read_only=True)
-        try:
-            db.execute("begin")
-            yield db
+            db = self._reader()
+            try:
+                db.execute("begin")
+                yield db
+            finally:
+                if db.in_transaction:
+                    db.execute("rollback")
+                if self._closed:
+                    db.close()
+                else:
+                    self._idle_readers.put(db)
         except driver.Error as error:
             raise driver.translate(error) from error
-        finally:
-            if db.in_transaction:
-                db.execute("rollback")
-            if self._closed:
-                db.close()
-            else:
-                self._idle_readers.put(db)
+
+    def _reader(self) -> Connection:
+        try:
+            return self._idle_readers.get_nowait()
+        except queue.Empty:
+            return driver.connect(self.path, read_only=True)
 
     def reclaim(self) -> int:
         """Give free pages back to the file system, in steps between other writes; return how many."""
@@ -119,37 +150,47 @@ class Database:
 
     def _write_groups(self) -> None:
         stopping = False
+        due: float | None = None  # when what lies in _soon must be written
         while not stopping:
             try:
-                items = [self._queue.get(timeout=IDLE_SECONDS)]
+                patience = IDLE_SECONDS if due is None else max(due - time.monotonic(), 0)
+                items = [self._queue.get(timeout=patience)]
             except queue.Empty:
-                self._truncate_wal()
-                continue
+                if due is None:
+                    self._truncate_wal()
+                    continue
+                items = []
             while len(items) < MOST_IN_GROUP and not self._queue.empty():
                 items.append(self._queue.get())
-            stopping = items[-1] is None
-            group = [item for item in items if item is not None]
-            if group:
-                self._commit(group)
-                self._checkpoint()
+            stopping = None in items
+            waiting = [item for item in items if isinstance(item, _Item)]
+            if waiting or stopping or (due is not None and not items):
+                due = None
+                group = [self._soon.popleft() for _ in range(len(self._soon))] + waiting
+                if group:
+                    self._commit(group)
+                    self._checkpoint()
+            elif due is None:
+                due = time.monotonic() + SOON_SECONDS
         self._truncate_wal()
 
     def _commit(self, group: list[_Item]) -> None:
         db = self._writer_connection
-        outcomes: list[tuple[_Item, Any, BaseException | None]] = []
         try:
-            db.execute("begin immediate")
-            for item in group:
-                outcomes.append((item, *_attempt(db, item)))
+            outcomes = _try_without_savepoints(db, group)
+            if outcomes is None:
+                db.execute("begin immediate")
+                outcomes = [(item, *_attempt(db, item)) for item in group]
             db.execute("commit")
         except driver.Error as error:
             if db.in_transaction:
                 db.execute("rollback")
-            for item in group:
-                item.done.set_exception(driver.translate(error))
-            return
+            outcomes = [(item, None, driver.translate(error)) for item in group]
         for item, result, problem in outcomes:
-            if problem is None:
+            if item.done is None:
+                if problem is not None:
+                    log.warning("a record was lost: %s", problem)
+            elif problem is None:
                 item.done.set_result(result)
             else:
                 item.done.set_exception(problem)
@@ -158,27 +199,50 @@ class Database:
         size = self._wal_size()
         if size < self._next_checkpoint:
             return
-        if size > TRUNCATE_OVER:
-            self._truncate_wal()
-        else:
-            self._writer_connection.execute("pragma wal_checkpoint(passive)").fetchone()
+        self._run_checkpoint("truncate" if size > TRUNCATE_OVER else "passive")
         # A reset WAL keeps its file size, so the next one is due when it has grown past what it is now.
         self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
 
     def _truncate_wal(self) -> None:
         if self._wal_size() == 0:
             return
+        self._run_checkpoint("truncate")
+        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
+
+    def _run_checkpoint(self, how: str) -> None:
+        """Copy the WAL into the file. What fails here is in the WAL, safe, and tried again later."""
         db = self._writer_connection
         db.execute("pragma busy_timeout = 0")  # a reader in its snapshot: come back later, don't wait
-        db.execute("pragma wal_checkpoint(truncate)").fetchone()
+        try:
+            db.execute(f"pragma wal_checkpoint({how})").fetchone()
+        except driver.Error as error:
+            log.warning("checkpoint failed: %s", error)
         db.execute("pragma busy_timeout = 5000")
-        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
 
     def _wal_size(self) -> int:
         try:
             return self._wal.stat().st_size
         except FileNotFoundError:
             return 0
+
+
+def _try_without_savepoints(db: Connection, group: list[_Item]) -> list[_Outcome] | None:
+    """Run a group in one transaction; None, and nothing done, when one of its functions raised.
+
+    A savepoint makes the keyword index write out what it has gathered, so only a group that needs them pays.
+    """
+    outcomes: list[_Outcome] = []
+    db.execute("begin immediate")
+    for item in group:
+        try:
+            outcomes.append((item, item.run(db), None))
+        except BaseException:  # noqa: BLE001 - the second run gives it to its caller
+            if db.in_transaction:
+                db.execute("rollback")
+            return None
+        if not db.in_transaction:
+            raise driver.sqlite3.OperationalError("the transaction was lost")
+    return outcomes
 
 
 def _attempt(db: Connection, item: _Item) -> tuple[Any, BaseException | None]:
@@ -215,9 +279,8 @@ def open_database(home: Path, clock: Clock, *, create: bool, wait: float = 0.0) 
     if not create and not path.exists():
         raise NoStore(home)
     try:
-        os.umask(0o077)
-        home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        home.chmod(0o700)
+        if not home.exists():
+            home.mkdir(parents=True, mode=0o700)
         lock = Lock.take(home / "nrem.lock", clock, wait=wait)
     except OSError as error:
         raise Unavailable(
@@ -228,11 +291,10 @@ def open_database(home: Path, clock: Clock, *, create: bool, wait: float = 0.0) 
     try:
         migrations.migrate(path, clock)
         return Database(path, lock)
-    except driver.Error as error:
+    except BaseException as error:
         lock.release()
-        raise driver.translate(error) from error
-    except NremError:
-        lock.release()
+        if isinstance(error, driver.Error):
+            raise driver.translate(error) from error
         raise
 
 

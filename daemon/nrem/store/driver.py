@@ -15,6 +15,8 @@ Connection = sqlite3.Connection
 Error = sqlite3.Error
 Row = sqlite3.Row
 
+OLDEST = (3, 51, 3)
+
 _PRAGMAS = """
 pragma foreign_keys = on;
 pragma synchronous = full;
@@ -26,15 +28,15 @@ pragma cache_size = -32768;
 """
 
 
-def connect(path: Path, *, read_only: bool) -> Connection:
-    """Open one connection to the store, able to compute vector distances."""
+def connect(path: Path, *, read_only: bool, fresh: bool = False) -> Connection:
+    """Open one connection to the store, able to compute vector distances. `fresh` makes a new file."""
     db: Connection = sqlite3.connect(
         str(path), isolation_level=None, check_same_thread=False, cached_statements=256
     )
     try:
         _load_vectors(db)
-        # These two take effect only before the first table exists; later they change nothing.
-        db.execute("pragma auto_vacuum = incremental")
+        if fresh:  # works only before the first table; later it would just want the write lock
+            db.execute("pragma auto_vacuum = incremental")
         db.execute("pragma journal_mode = wal")
         db.execute("pragma secure_delete = on")
         db.executescript(_PRAGMAS)
@@ -49,6 +51,12 @@ def connect(path: Path, *, read_only: bool) -> Connection:
 
 
 def _load_vectors(db: Connection) -> None:
+    if sqlite3.sqlite_version_info < OLDEST:
+        raise Unavailable(
+            f"SQLite {sqlite3.sqlite_version} can corrupt a store (a bug in its WAL, mended in 3.51.3)",
+            hint="install the pysqlite3 package, or a Python with a newer SQLite",
+            code="sqlite_too_old",
+        )
     if not hasattr(db, "enable_load_extension"):
         raise Unavailable(
             "this Python's SQLite cannot load extensions, so vectors cannot be searched",

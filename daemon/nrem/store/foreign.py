@@ -28,8 +28,8 @@ def read_initrunner(path: Path) -> Found:
         others = {"session snapshots": _count(db, "sessions")}
         if _has(db, "memories_vec"):
             known = db.execute("select value from meta where key = 'dimensions'") if _has(db, "meta") else ()
-            dimension = next((int(row[0]) for row in known), 1536)
-            others[f"vectors of {dimension} dimensions (made anew)"] = len(rows)
+            dimension = next((row[0] for row in known), 1536)
+            others[f"vectors of {dimension} dimensions, in place of which new ones are made"] = len(rows)
         return Found(rows=rows, others=_present(others))
 
 
@@ -50,7 +50,10 @@ def _opened(path: Path, system: str, columns: set[str]) -> Iterator[Connection]:
     if not path.is_file():
         raise InputError(f"there is no file {path}", hint="give the path of the database", field="file")
     try:
-        db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
+        # Nothing is written beside a database that nobody has open.
+        closed = not path.with_name(path.name + "-wal").exists()
+        how = "mode=ro&immutable=1" if closed else "mode=ro"
+        db = sqlite3.connect(f"file:{quote(str(path.absolute()))}?{how}", uri=True)
         try:
             db.row_factory = Row
             missing = columns - {row["name"] for row in db.execute("pragma table_info(memories)")}

@@ -51,6 +51,25 @@ def count(db: Connection, scope: int, filter: Filter) -> int:
     return number
 
 
+def rowids(db: Connection, scope: int, filter: Filter) -> list[int]:
+    """Return the rows of all matching memories."""
+    where, values = _where(scope, filter)
+    cursor = db.cursor()
+    cursor.row_factory = None
+    return [row[0] for row in cursor.execute(f"select m.rowid from memories m where {where}", values)]
+
+
+def by_rowids(db: Connection, scope: int, rowids: list[int]) -> list[Memory]:
+    """Return the memories of some rows of a scope, in the order given."""
+    marks = ", ".join("?" * len(rowids))
+    rows = db.execute(
+        f"select m.rowid as rowid, {SELECT} from memories m where m.rowid in ({marks}) and +m.scope = ?",
+        (*rowids, scope),
+    )
+    found = {row["rowid"]: from_row(row) for row in rows}
+    return [found[rowid] for rowid in rowids]
+
+
 def ids(db: Connection, scope: int, filter: Filter, *, limit: int) -> list[str]:
     """Return the ids of some matching memories, oldest first."""
     where, values = _where(scope, filter)
@@ -61,17 +80,18 @@ def ids(db: Connection, scope: int, filter: Filter, *, limit: int) -> list[str]:
     return [row[0] for row in rows]
 
 
-def beyond_cap(db: Connection, scope: int, kind: Kind, cap: int) -> list[str]:
-    """Return whom a cap takes: never the pinned, distilled ones before the others, then the oldest."""
+def beyond_cap(db: Connection, scope: int, kind: Kind, cap: int, *, last: frozenset[str]) -> list[str]:
+    """Return whom a cap takes: never pinned ones, distilled before others, oldest first; `last` at last."""
     total: int = db.execute(
         "select count(*) from memories where scope = ? and kind = ?", (scope, kind.value)
     ).fetchone()[0]
     if total <= cap:
         return []
     rows = db.execute(
-        "select id from memories where scope = ? and kind = ? and not pinned"
-        " order by consolidated_at is null, created_at, id limit ?",
-        (scope, kind.value, total - cap),
+        "select id from memories where scope = :scope and kind = :kind and not pinned"
+        " order by id in (select value from json_each(:last)), consolidated_at is null, created_at, id"
+        " limit :beyond",
+        {"scope": scope, "kind": kind.value, "last": json.dumps(sorted(last)), "beyond": total - cap},
     )
     return [row[0] for row in rows]
 
@@ -84,10 +104,12 @@ def _where(scope: int, filter: Filter) -> tuple[str, dict[str, Any]]:
         values.update({f"{name}{i}": item for i, item in enumerate(items)})
         return ", ".join(f":{name}{i}" for i in range(len(items)))
 
+    # The unary plus keeps SQLite from choosing the index of the kind where a rarer thing is given too.
+    kind = "+m.kind" if filter.category or filter.room or filter.user or filter.session else "m.kind"
     if filter.kinds:
-        conditions.append(f"m.kind in ({listed('kind', tuple(k.value for k in filter.kinds))})")
+        conditions.append(f"{kind} in ({listed('kind', tuple(k.value for k in filter.kinds))})")
     if filter.exclude_kinds:
-        conditions.append(f"m.kind not in ({listed('not', tuple(k.value for k in filter.exclude_kinds))})")
+        conditions.append(f"{kind} not in ({listed('not', tuple(k.value for k in filter.exclude_kinds))})")
     if filter.tags_any:
         names = listed("any", filter.tags_any)
         conditions.append(f"exists (select 1 from json_each(m.tags) t where t.value in ({names}))")

@@ -10,8 +10,10 @@ from typing import Any
 
 from nrem.errors import Conflict, Corrupt, NotFound
 from nrem.model import DEDUPLICATED, By, Event, Kind, Memory, Provenance, Role, Trust, Use, Version
-from nrem.store import events, scopes, search
+from nrem.policy import secrets
+from nrem.store import events, scopes, search, vectors
 from nrem.store.driver import Connection, Row
+from nrem.store.vectors import Vector
 
 # The kinds are written out, because SQLite uses a partial index only for a query that repeats its condition.
 _DEDUPLICATED_SQL = "kind in ('semantic', 'fact', 'procedural', 'conversation')"
@@ -31,14 +33,6 @@ _UPDATE = (
     f"update memories set content_hash = ?, seq = ?, terms = ?, {', '.join(c + ' = ?' for c in COLUMNS)}"
     " where rowid = ?"
 )
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Vector:
-    """A normalised float32 embedding and who made it."""
-
-    embedder: str
-    embedding: bytes
 
 
 def content_hash(content: str) -> bytes:
@@ -82,18 +76,22 @@ def from_payload(text: str) -> Memory:
     return Memory(**state)
 
 
-def insert(db: Connection, scope: int, memory: Memory, vector: Vector | None, by: By) -> None:
-    """Store a new memory with its event and its entries in both indexes."""
+def insert(
+    db: Connection, scope: int, memory: Memory, vector: Vector | None, by: By, *, pending: bool = False
+) -> None:
+    """Store a new memory with its event and its entries in both indexes; its vector may come later."""
     event = events.record(db, scope, "memory.remember", memory.id, payload(memory), by)
-    words = search.index_terms(memory.content, memory.context, memory.tags, memory.concept_tags)
+    entry = search.entry(memory)
     rowid = db.execute(
-        _INSERT, (scope, content_hash(memory.content), event.seq, len(words), *_values(memory))
+        _INSERT, (scope, content_hash(memory.content), event.seq, entry.length, *_values(memory))
     ).lastrowid
     assert rowid is not None
-    search.add_terms(db, rowid, scope, words)
-    if vector is not None:
-        search.put_vector(db, rowid, scope, event.seq, vector.embedder, vector.embedding)
-    scopes.touch(db, scope, memories=1, terms=len(words))
+    search.add(db, rowid, scope, entry)
+    if vector is not None and vectors.fits(db, vector):
+        vectors.insert(db, rowid, scope, event.seq, vector)
+    elif pending:
+        vectors.note_pending(db, rowid)
+    scopes.touch(db, scope, memories=1, terms=entry.length)
 
 
 def update(
@@ -104,6 +102,7 @@ def update(
     *,
     op: str,
     by: By,
+    pending: bool = False,
 ) -> None:
     """Replace a memory by its next version. Without a vector it keeps its own, if the text is the same."""
     rowid, old_hash, old_terms = db.execute(
@@ -112,15 +111,18 @@ def update(
     event = events.record(db, scope, op, memory.id, payload(memory), by)
     _end_version(db, scope, rowid, ended=event.seq)
     digest = content_hash(memory.content)
-    words = search.index_terms(memory.content, memory.context, memory.tags, memory.concept_tags)
-    db.execute(_UPDATE, (digest, event.seq, len(words), *_values(memory), rowid))
-    search.remove_terms(db, rowid)
-    search.add_terms(db, rowid, scope, words)
-    if vector is not None:
-        search.put_vector(db, rowid, scope, event.seq, vector.embedder, vector.embedding)
-    elif digest != old_hash:
+    entry = search.entry(memory)
+    db.execute(_UPDATE, (digest, event.seq, entry.length, *_values(memory), rowid))
+    search.remove(db, rowid)
+    search.add(db, rowid, scope, entry)
+    if vector is not None or digest != old_hash:
         db.execute("delete from vec_memories where memory = ?", (rowid,))
-    scopes.touch(db, scope, memories=0, terms=len(words) - old_terms)
+    if vector is not None and vectors.fits(db, vector):
+        vectors.insert(db, rowid, scope, event.seq, vector)
+        vectors.forget_pending(db, rowid)
+    elif digest != old_hash and pending:
+        vectors.note_pending(db, rowid)
+    scopes.touch(db, scope, memories=0, terms=entry.length - old_terms)
 
 
 def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
@@ -133,7 +135,7 @@ def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
         raise _not_found(id)
     event = events.record(db, scope, "memory.forget", id, {}, by)
     _end_version(db, scope, row["rowid"], ended=event.seq)
-    search.remove_terms(db, row["rowid"])
+    search.remove(db, row["rowid"])
     db.execute("delete from memories where rowid = ?", (row["rowid"],))
     scopes.touch(db, scope, memories=-1, terms=-row["terms"])
     return from_row(row)
@@ -210,13 +212,14 @@ def verify_rows(db: Connection, scope: int) -> int:
     """Compare each live row with the event that made it; raise Corrupt at the first that differs."""
     checked = 0
     rows = db.execute(
-        f"select e.payload as payload, {SELECT} from memories m"
-        " join events e on e.scope = m.scope and e.seq = m.seq where m.scope = ?",
+        f"select e.payload as payload, m.content_hash as content_hash, {SELECT} from memories m"
+        " left join events e on e.scope = m.scope and e.seq = m.seq where m.scope = ?",
         (scope,),
     )
     for row in rows:
         checked += 1
-        if row["payload"] != events.canonical(payload(from_row(row))):
+        same = row["payload"] == events.canonical(payload(from_row(row)))
+        if not same or row["content_hash"] != content_hash(row["content"]):
             raise Corrupt(
                 f"memory {row['id']} differs from the event that made it",
                 hint="the file was changed by something else than nrem; compare with a backup",
@@ -234,7 +237,8 @@ def _end_version(db: Connection, scope: int, rowid: int, *, ended: int) -> None:
     db.execute(
         "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq, embedding)"
         " select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq, v.embedding from memories m"
-        " left join vec_memories v on v.memory = m.rowid where m.rowid = ?",
+        " left join vec_memories v on v.memory = m.rowid"
+        " and v.embedder = (select value from store_meta where key = 'embedder') where m.rowid = ?",
         (ended, rowid),
     )
 
@@ -252,42 +256,56 @@ def _values(memory: Memory) -> tuple[Any, ...]:
 
 
 def _json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return None if value is None else _encode(value)
+
+
+_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
 
 
 def from_row(row: Row) -> Memory:
+    """Return the memory of a row whose last columns are those of SELECT."""
+    # By position, and each word looked up: this is half of what a small recall costs.
+    (
+        id, kind, kind_given, content, category, tags, concept_tags, data, metadata, context, importance,
+        confidence, role, session, room, user, pinned, source, ingress, trust, actor, trigger, legacy_id,
+        version, created_at, updated_at, expires_at, consolidated_at,
+    ) = tuple(row)[-len(COLUMNS) :]  # fmt: skip
     return Memory(
-        id=row["id"],
-        kind=Kind(row["kind"]),
-        kind_given=row["kind_given"],
-        content=row["content"],
-        category=row["category"],
-        tags=tuple(json.loads(row["tags"])),
-        concept_tags=tuple(json.loads(row["concept_tags"])),
-        data=json.loads(row["data"]) if row["data"] is not None else None,
-        metadata=json.loads(row["metadata"]) if row["metadata"] is not None else None,
-        context=row["context"],
-        importance=row["importance"],
-        confidence=row["confidence"],
-        role=Role(row["role"]) if row["role"] else None,
-        session=row["session_id"],
-        room=row["room_id"],
-        user=row["user_id"],
-        pinned=bool(row["pinned"]),
+        id=id,
+        kind=_KINDS[kind],
+        kind_given=kind_given,
+        content=content,
+        category=category,
+        tags=_texts(tags),
+        concept_tags=_texts(concept_tags),
+        data=None if data is None else json.loads(data),
+        metadata=None if metadata is None else json.loads(metadata),
+        context=context,
+        importance=importance,
+        confidence=confidence,
+        role=None if role is None else Role(role),
+        session=session,
+        room=room,
+        user=user,
+        pinned=bool(pinned),
         provenance=Provenance(
-            source=row["source"],
-            ingress=row["ingress"],
-            trust=Trust(row["trust"]),
-            actor=row["actor"],
-            trigger=row["trigger_type"],
+            source=source, ingress=ingress, trust=_TRUSTS[trust], actor=actor, trigger=trigger
         ),
-        legacy_id=row["legacy_id"],
-        version=row["version"],
-        created_at=row["created_at"],
-        updated_at=row["updated_at"],
-        expires_at=row["expires_at"],
-        consolidated_at=row["consolidated_at"],
+        legacy_id=legacy_id,
+        version=version,
+        created_at=created_at,
+        updated_at=updated_at,
+        expires_at=expires_at,
+        consolidated_at=consolidated_at,
     )
+
+
+_KINDS = {kind.value: kind for kind in Kind}
+_TRUSTS = {trust.value: trust for trust in Trust}
+
+
+def _texts(value: str) -> tuple[str, ...]:
+    return () if value == "[]" else tuple(json.loads(value))
 
 
 def refuse_same(db: Connection, scope: int, memory: Memory) -> None:
@@ -303,8 +321,9 @@ def refuse_same(db: Connection, scope: int, memory: Memory) -> None:
 
 
 def _not_found(id: str) -> NotFound:
+    shown = secrets.redact(id, secrets.scan(id))  # whatever was given as an id is repeated to its giver's log
     return NotFound(
-        f"there is no memory {id}",
+        f"there is no memory {shown}",
         hint="nrem list shows the ids of an agent's memories",
         code="memory_not_found",
     )

@@ -11,18 +11,18 @@ from sqlite_utils import Migrations
 from nrem.clock import Clock
 from nrem.errors import Corrupt
 from nrem.model import iso
-from nrem.policy import terms
-from nrem.store import driver, search
+from nrem.store import driver, reindex
 
 steps = Migrations("nrem")
 
 
 def migrate(path: Path, clock: Clock) -> None:
     """Bring a store to the newest schema, after a backup; a store that has it already stays as it is."""
-    fresh = not path.exists()
-    db = driver.connect(path, read_only=False)
+    # Made here with its mode, which SQLite gives to the files beside it too.
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    fresh = path.stat().st_size == 0
+    db = driver.connect(path, read_only=False, fresh=fresh)
     try:
-        path.chmod(0o600)
         admin = sqlite_utils.Database(db, execute_plugins=False)
         known = {step.name for step in steps._migrations}
         newer = [step.name for step in steps.applied(admin) if step.name not in known]
@@ -37,7 +37,7 @@ def migrate(path: Path, clock: Clock) -> None:
             if not fresh:
                 _back_up(db, path, clock)
             steps.apply(admin)
-        search.keep_current(db, terms.VERSION)
+        reindex.keep_current(db)
     finally:
         db.close()
 
@@ -66,6 +66,12 @@ def _back_up(db: driver.Connection, path: Path, clock: Clock) -> None:
 @steps()
 def m001_memories(db: sqlite_utils.Database) -> None:
     for statement in _M001.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
+def m002_recalls(db: sqlite_utils.Database) -> None:
+    for statement in _M002.split(";\n\n"):
         db.conn.execute(statement)
 
 
@@ -100,7 +106,7 @@ create table events (
     payload text,                             -- with salt: null once erased; the chain verifies without them
     salt blob,
     primary key (scope, seq)
-);
+) without rowid;
 
 create index idx_events_subject on events (scope, subject, seq);
 
@@ -147,12 +153,12 @@ create index idx_memories_agent on memories (scope, created_at desc);
 
 create index idx_memories_type on memories (scope, kind, created_at desc);
 
-create index idx_memories_type_category on memories (scope, category, kind, created_at desc);
+create index idx_memories_category on memories (scope, category, created_at desc);
 
 create index idx_memories_session on memories (scope, session_id, created_at desc)
     where session_id is not null;
 
-create index idx_memories_room on memories (scope, room_id, kind, created_at desc) where room_id is not null;
+create index idx_memories_room on memories (scope, room_id, created_at desc) where room_id is not null;
 
 create index idx_memories_user on memories (scope, user_id, created_at desc) where user_id is not null;
 
@@ -190,8 +196,6 @@ create table vec_memories (
     primary key (memory, embedder)
 );
 
-create index idx_vec_memories_scope on vec_memories (scope, embedder);
-
 create virtual table memories_fts using fts5 (
     terms, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 );
@@ -221,4 +225,57 @@ select s.name as agent, e.seq, strftime('%Y-%m-%dT%H:%M:%fZ', e.at / 1000.0, 'un
     e.op, e.subject, e.actor, e.cause, e.payload, lower(hex(e.chain)) as chain
 from events e
 join scopes s on s.scope = e.scope
+"""
+
+_M002 = """
+alter table scopes add column vector_generation integer not null default 0;
+
+create table pending_vectors (
+    memory integer primary key references memories on delete cascade,
+    tries integer not null
+);
+
+create table recalls (
+    rowid integer primary key autoincrement,
+    scope integer not null references scopes,
+    id text not null,
+    at integer not null,
+    now integer not null,                     -- the time of the question
+    actor text not null,
+    ingress text not null,
+    query text not null,
+    request text not null,                    -- mode, limit, filters: what else was asked
+    seq integer not null,                     -- the scope's last event that the answer has seen
+    config_hash text not null,
+    ranker integer not null,
+    embedder text,
+    degraded text not null
+);
+
+create unique index idx_recalls_id on recalls (scope, id);
+
+create index idx_recalls_at on recalls (scope, at);
+
+create table recall_events (
+    id integer primary key autoincrement,
+    scope integer not null references scopes,
+    recall_id text not null,
+    memory_id text not null,
+    rank integer not null,
+    score real not null,
+    coverage real not null,                   -- share of the question's terms that it has
+    ts_ms integer not null
+);
+
+create index idx_recall_events_memory on recall_events (scope, memory_id, ts_ms desc);
+
+create index idx_recall_events_recall on recall_events (scope, recall_id, rank);
+
+create view recalls_readable as
+select s.name as agent, strftime('%Y-%m-%dT%H:%M:%fZ', r.at / 1000.0, 'unixepoch') as at, r.query, e.rank,
+    round(e.score, 4) as score, m.kind, m.content, r.actor, r.id as recall_id
+from recalls r
+join scopes s on s.scope = r.scope
+left join recall_events e on e.scope = r.scope and e.recall_id = r.id
+left join memories m on m.scope = e.scope and m.id = e.memory_id
 """

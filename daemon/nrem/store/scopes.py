@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from nrem.errors import Conflict, NotFound
@@ -54,6 +55,26 @@ def count(db: Connection, scope: int) -> int:
     return value
 
 
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a snapshot sees of a scope: its last event, how often vectors came late, and whose they are."""
+
+    seq: int
+    vector_generation: int
+    embedder: str | None
+    dimension: int
+
+
+def state(db: Connection, scope: int) -> State:
+    row = db.execute(
+        "select (select max(seq) from events e where e.scope = s.scope), vector_generation,"
+        " (select value from store_meta where key = 'embedder'),"
+        " (select value from store_meta where key = 'dimension') from scopes s where s.scope = ?",
+        (scope,),
+    ).fetchone()
+    return State(row[0], row[1], row[2], int(row[3] or 0))
+
+
 def touch(db: Connection, scope: int, *, memories: int, terms: int) -> None:
     """Note a change of a scope's memories: its generation, and what its size changed by."""
     db.execute(
@@ -74,7 +95,7 @@ def removed(db: Connection) -> list[int]:
 
 
 def erase_step(db: Connection, scope: int) -> bool:
-    """Delete some rows of a removed scope, or at last the scope itself; return whether more is left."""
+    """Delete some rows of a removed scope; return whether there may be more."""
     rows = [
         (row[0],)
         for row in db.execute("select rowid from memories where scope = ? limit ?", (scope, ERASE_STEP))
@@ -83,15 +104,26 @@ def erase_step(db: Connection, scope: int) -> bool:
         db.executemany("delete from memories_fts where rowid = ?", rows)
         db.executemany("delete from memories where rowid = ?", rows)
         return True
-    for table in ("memory_versions", "events", "agent_configs"):
+    for table, key in (
+        ("memory_versions", "rowid"),
+        ("recall_events", "rowid"),
+        ("recalls", "rowid"),
+        ("events", "seq"),
+        ("agent_configs", "rowid"),
+    ):
         deleted = db.execute(
-            f"delete from {table} where rowid in (select rowid from {table} where scope = ? limit ?)",
-            (scope, ERASE_STEP),
+            f"delete from {table} where scope = :scope and {key} in"
+            f" (select {key} from {table} where scope = :scope limit :step)",
+            {"scope": scope, "step": ERASE_STEP},
         ).rowcount
         if deleted:
             return True
-    db.execute("delete from scopes where scope = ?", (scope,))
     return False
+
+
+def drop(db: Connection, scope: int) -> None:
+    """Delete a scope of which nothing is left."""
+    db.execute("delete from scopes where scope = ?", (scope,))
 
 
 def put_config(db: Connection, scope: Scope, config: dict[str, Any], message: str, by: By) -> AgentConfig:

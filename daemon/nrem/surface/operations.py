@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, browse
+from nrem.core import agents, browse, reembed
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
-from nrem.core.remember import remember
+from nrem.core.recall import recall
+from nrem.core.remember import prepare, remember
 from nrem.errors import NotFound
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -28,20 +29,60 @@ def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[s
 def _remember(app: App, caller: Caller, request: wire.Remember) -> wire.Stored:
     scope = app.scope(request.agent)
     settings = app.settings(scope)
-    return remember(app.store, app.embedder, settings, scope, [request], caller=caller, clock=app.clock)[0]
+    return remember(
+        app.store, app.serving_embedder(), settings, scope, [request], caller=caller, clock=app.clock
+    )[0]
 
 
 def _remember_many(app: App, caller: Caller, request: wire.RememberMany) -> wire.StoredMany:
     scope = app.scope(request.agent)
+    if request.dry_run:
+        ready = prepare(request.memories, app.settings(scope), caller=caller, clock=app.clock, dry_run=True)
+        return wire.StoredMany(
+            memories=tuple(wire.Stored(id="", stored=False, redacted=item.redacted) for item in ready)
+        )
     stored = remember(
-        app.store, app.embedder, app.settings(scope), scope, request.memories, caller=caller, clock=app.clock
+        app.store,
+        app.serving_embedder(),
+        app.settings(scope),
+        scope,
+        request.memories,
+        caller=caller,
+        clock=app.clock,
     )
     return wire.StoredMany(memories=tuple(stored))
 
 
+def _recall(app: App, caller: Caller, request: wire.Recall) -> wire.Recalled:
+    scope = app.scope(request.agent)
+    settings = app.settings(scope)
+    return recall(app.store, app.serving_embedder(), settings, scope, request, caller=caller, clock=app.clock)
+
+
+def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded:
+    step = reembed.reembed(app.store, app.embedder)
+    app.reembedded()
+    return step
+
+
+def _remove_agent(app: App, caller: Caller, request: wire.RemoveAgent) -> wire.RemovedAgent:
+    removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
+    app.forget_scopes()
+    agents.finish_removals(app.store)
+    return removed
+
+
+def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
+    added = agents.add(app.store, request.agent, caller=caller, clock=app.clock)
+    app.forget_scopes()
+    return added
+
+
 def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
     scope = app.scope(request.agent)
-    return edit(app.store, app.embedder, app.settings(scope), scope, request, caller=caller, clock=app.clock)
+    return edit(
+        app.store, app.serving_embedder(), app.settings(scope), scope, request, caller=caller, clock=app.clock
+    )
 
 
 def _pin(pinned: bool) -> Callable[[App, Caller, Any], wire.Changed]:
@@ -62,16 +103,19 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
 
 
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
-    "add_agent": lambda app, caller, r: agents.add(app.store, r.agent, caller=caller, clock=app.clock),
+    "add_agent": _add_agent,
     "list_agents": lambda app, caller, r: agents.list_(app.store),
     "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
-    "remove_agent": lambda app, caller, r: agents.remove(app.store, app.scope(r.agent), clock=app.clock),
+    "remove_agent": _remove_agent,
     "set_agent_config": _set_agent_config,
     "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),
     "remember": _remember,
     "remember_many": _remember_many,
     "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
     "list_memories": lambda app, caller, r: browse.list_(app.store, app.scope(r.agent), r),
+    "recall": _recall,
+    "embed": lambda app, caller, r: reembed.embed(app.serving_embedder(), r),
+    "reembed": _reembed,
     "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
     "edit_memory": _edit,
     "pin_memory": _pin(True),

@@ -13,13 +13,14 @@ from nrem.errors import InputError, InvalidField
 from nrem.surface.cli.shared import (
     Group,
     choose_agent,
-    clean,
     confirm,
+    count,
     force_option,
     json_option,
     show_json,
     store,
     table,
+    when,
 )
 
 
@@ -70,7 +71,7 @@ def show(name: str | None, as_json: bool) -> None:
 
 
 def _show(agents: list[dict[str, Any]]) -> None:
-    rows = [[a["agent"], str(a["memories"]), str(a["config_version"]), a["created_at"]] for a in agents]
+    rows = [[a["agent"], str(a["memories"]), str(a["config_version"]), when(a["created_at"])] for a in agents]
     table("Agent", "Memories", "Config version", "Added", rows=rows)
 
 
@@ -88,13 +89,14 @@ def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
             field="erase",
         )
     with store() as run:
-        memories = run("show_agent", agent=name)["memories"]
-        confirm(f"Erase agent {name} with {memories} memories and their history for good?", force=force)
+        memories = count(run("show_agent", agent=name)["memories"], "memory", "memories")
+    confirm(f"Erase agent {name} with {memories} and their history for good?", force=force)
+    with store() as run:
         removed = run("remove_agent", agent=name, erase=True)
     if as_json:
         show_json(removed)
     else:
-        click.echo(f"Erased agent {name} with {removed['memories']} memories.")
+        click.echo(f"Erased agent {name} with {count(removed['memories'], 'memory', 'memories')}.")
 
 
 @agent_command.command("config")
@@ -120,6 +122,8 @@ def agent_config(
     with store() as run:
         agent = choose_agent(run, name)
         found = run("list_agent_configs", agent=agent)
+        if message and not (sets or unsets or file):
+            raise InvalidField("message", "was given without a change", hint="--set, --unset or --file")
         if sets or unsets or file:
             if not message:
                 raise InvalidField("message", "is missing", hint='say why, with -m "..."')
@@ -137,7 +141,7 @@ def agent_config(
         show_json(found)
     elif found["versions"]:
         rows = [
-            [str(v["version"]), v["at"], v["actor"], clean(v["message"]), _flat(v["config"])]
+            [str(v["version"]), when(v["at"]), v["actor"], v["message"], _flat(v["config"])]
             for v in found["versions"]
         ]
         table("Version", "When", "Who", "Why", "Settings", rows=rows)
@@ -177,14 +181,13 @@ def _set(config: dict[str, Any], pair: str) -> None:
 
 
 def _unset(config: dict[str, Any], key: str) -> None:
-    *path, last = key.split(".")
-    for part in path:
-        config = config.get(part, {})
-        if not isinstance(config, dict):
-            break
-    if not isinstance(config, dict) or last not in config:
+    first, _, rest = key.partition(".")
+    if first not in config or (rest and not isinstance(config[first], dict)):
         raise InvalidField("unset", f"{key} is not set in this agent's configuration")
-    del config[last]
+    if rest:
+        _unset(config[first], rest)
+    if not rest or not config[first]:  # a section goes with its last key
+        del config[first]
 
 
 def _flat(config: dict[str, Any], prefix: str = "") -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +14,14 @@ from typing import Any
 import click
 
 from nrem.core import import_
-from nrem.errors import InputError, InvalidField, NremError
+from nrem.errors import InputError, InvalidField
 from nrem.surface.cli.shared import (
     Call,
     Command,
     agent_option,
     choose_agent,
     clean,
+    count,
     filter_options,
     filters,
     json_option,
@@ -52,17 +55,17 @@ def export_command(agent: str | None, output: str, format: str, as_json: bool, *
     with store_or_notice() as run:
         body = filters(given) | {"agent": choose_agent(run, agent), "format": format}
         pages = _pages(run, body)
+        told = {"count": 0, "left_out": 0}
         if output == "-":
-            for chunk in _array(pages, told := {"count": 0, "left_out": 0}):
+            for chunk in _array(pages, told):
                 click.echo(chunk, nl=False)
         else:
-            told = _write(Path(output), pages)
-    if output == "-":
-        return
-    if as_json:
+            _write(Path(output), _array(pages, told))
+    if as_json and output != "-":
         show_json({"file": output} | told)
         return
-    click.echo(f"Exported {told['count']} memories to {output}.")
+    if output != "-":
+        click.echo(f"Exported {count(told['count'], 'memory', 'memories')} to {output}.")
     if told["left_out"]:
         click.echo(f"Left out: {told['left_out']} of kinds that the {format} format does not have.", err=True)
 
@@ -88,24 +91,26 @@ def _array(pages: Iterator[dict[str, Any]], told: dict[str, int]) -> Iterator[st
     yield "\n]\n"
 
 
-def _write(path: Path, pages: Iterator[dict[str, Any]]) -> dict[str, int]:
-    """Write a file as a whole or not at all, readable by its owner only."""
-    told = {"count": 0, "left_out": 0}
-    unfinished = path.with_name(path.name + ".partial")
+def _write(path: Path, chunks: Iterator[str]) -> None:
+    """Write a file as a whole or not at all, readable by its owner only; a pipe or a device as it comes."""
+    path = path.resolve()  # the file behind a link, not the link
     try:
-        fd = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        if path.exists() and not path.is_file():
+            with path.open("w", encoding="utf-8") as file:
+                file.writelines(chunks)
+            return
+        fd, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with open(fd, "w", encoding="utf-8") as file:
-                file.writelines(_array(pages, told))
+                file.writelines(chunks)
                 file.flush()
                 os.fsync(file.fileno())
-            unfinished.replace(path)
+            os.replace(unfinished, path)
         except BaseException:
-            unfinished.unlink(missing_ok=True)
+            os.unlink(unfinished)
             raise
     except OSError as error:
         raise InputError(f"{path} cannot be written: {error.strerror}", field="output") from error
-    return told
 
 
 @click.command("import", cls=Command)
@@ -132,19 +137,24 @@ def import_command(
     if as_json:
         show_json(told)
         return
-    click.echo(
-        f"Imported {told['stored']} memories into {told['agent']}; {told['known']} were known already."
-    )
-    for note in [
-        *([f"{source.blank} blank records were skipped."] if source.blank else []),
-        *([f"{told['redacted']} records had a secret, which was taken out."] if told["redacted"] else []),
-        *(f"Left out: {count} {what}." for what, count in source.left_out.items()),
-        *(f"Warning: {warning}." for warning in source.warnings),
-    ]:
-        click.echo(clean(note), err=True)
+    stored = count(told["stored"], "memory", "memories")
+    click.echo(f"Imported {stored} into {told['agent']}; {told['known']} known already.")
+    for number, what in (
+        (told["differs"], "left as it is: another text came in before under the same id"),
+        (told["evicted"], "not kept: the agent's cap has no room for more"),
+        (told["redacted"], "had a secret, which was taken out"),
+        (source.blank, "blank, and skipped"),
+    ):
+        if number:
+            click.echo(f"{count(number, 'record', 'records')} {what}.", err=True)
+    for what, number in source.left_out.items():
+        click.echo(clean(f"Left out: {number} {what}."), err=True)
+    for warning in source.warnings:
+        click.echo(clean(f"Warning: {warning}."), err=True)
 
 
 def _take_in(run: Call, agent: str, source: import_.Source) -> dict[str, Any]:
+    """Let every record be checked, then store them batch by batch."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -152,23 +162,41 @@ def _take_in(run: Call, agent: str, source: import_.Source) -> dict[str, Any]:
         "agent": agent,
         "stored": 0,
         "known": 0,
+        "differs": 0,
+        "evicted": 0,
         "redacted": 0,
-        "blank": source.blank,
-        "left_out": source.left_out,
-        "warnings": list(source.warnings),
     }
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
-        task = progress.add_task("Importing", total=len(source.records))
-        for batch in import_.batches(source.records):
-            try:
-                answers = run("remember_many", agent=agent, memories=batch)["memories"]
-            except NremError as error:
-                done = told["stored"] + told["known"]
-                error.message += f" (the first {done} records are in; none of the rest is)"
-                raise
-            told["stored"] += sum(answer["stored"] for answer in answers)
-            told["known"] += sum(answer["deduplicated"] for answer in answers)
-            told["redacted"] += sum(bool(answer["redacted"]) for answer in answers)
-            progress.advance(task, len(batch))
-    return told
+    batches = list(import_.batches(source.records))
+    with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
+        for step in ("Checking", "Importing"):
+            task = progress.add_task(step, total=len(source.records))
+            start = 0
+            for batch in batches:
+                try:
+                    answers = run("remember_many", agent=agent, memories=batch, dry_run=step == "Checking")
+                except InvalidField as error:
+                    raise _renamed(error, start) from None
+                if step == "Importing":
+                    _add_up(told, answers["memories"])
+                start += len(batch)
+                progress.advance(task, len(batch))
+    return told | {"blank": source.blank, "left_out": source.left_out, "warnings": list(source.warnings)}
+
+
+def _add_up(told: dict[str, Any], answers: list[dict[str, Any]]) -> None:
+    for answer in answers:
+        told["stored"] += answer["stored"]
+        told["known"] += answer["deduplicated"]
+        told["redacted"] += bool(answer["redacted"])
+        if answer["reason"] is not None:
+            told[answer["reason"]] += 1
+
+
+def _renamed(error: InvalidField, start: int) -> InvalidField:
+    """Return an error of a batch with the number that the record has in the file."""
+    found = re.fullmatch(r"memories\[(\d+)\]\.(.*)", error.field or "")
+    if found is None:
+        return error
+    problem = error.message.removeprefix(f"{error.field}: ")
+    field = f"record {start + int(found[1])}: {found[2]}"
+    return InvalidField(field, problem, hint=error.hint, code=error.code)

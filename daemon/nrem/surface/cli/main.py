@@ -14,6 +14,7 @@ COMMANDS = {
     "completion": "setup",
     "agent": "agents",
     "remember": "memories",
+    "recall": "recalling",
     "get": "memories",
     "list": "memories",
     "edit": "memories",
@@ -24,6 +25,8 @@ COMMANDS = {
     "clear": "memories",
     "export": "exchange",
     "import": "exchange",
+    "embed": "recalling",
+    "reembed": "recalling",
 }
 """Each command and the module that has it."""
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
+import json
 from typing import Any
 
 import click
 
-from nrem.errors import InvalidField
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
     choose_agent,
     clean,
     confirm,
+    count,
     filter_options,
     filters,
     force_option,
@@ -23,10 +23,12 @@ from nrem.surface.cli.shared import (
     parse_objects,
     place_options,
     present,
+    read_text,
     show_json,
     store,
     store_or_notice,
     table,
+    when,
 )
 
 
@@ -60,7 +62,7 @@ def remember_command(
     body = present(parse_objects(given, "data", "metadata"))
     if untrusted:
         body["trust"] = "untrusted"
-    body["content"] = _text(text)
+    body["content"] = read_text(text, "text")
     with store() as run:
         stored = run("remember", agent=choose_agent(run, agent), **body)
     if as_json:
@@ -68,18 +70,6 @@ def remember_command(
         return
     click.echo(f"Remembered {stored['id']}" if stored["stored"] else f"Known already: {stored['id']}")
     _tell_redacted(stored)
-
-
-def _text(text: str | None) -> str:
-    """Return the text of an argument, or of standard input when there is none."""
-    if text is not None and text != "-":
-        return text
-    if text is None and sys.stdin.isatty():
-        raise InvalidField("text", "is missing", hint='nrem remember "something worth keeping"')
-    try:
-        return sys.stdin.buffer.read().decode().removesuffix("\n")
-    except UnicodeDecodeError as error:
-        raise InvalidField("text", f"is not valid UTF-8 (at byte {error.start})") from None
 
 
 def _tell_redacted(answer: dict[str, Any]) -> None:
@@ -99,9 +89,9 @@ def get_command(id: str, agent: str | None, as_json: bool) -> None:
         show_json(shown)
         return
     memory = shown["memory"]
-    rest = {name: value for name, value in memory.items() if name not in ("content", "provenance")}
-    origin = {name: value for name, value in memory["provenance"].items() if value is not None}
-    rest |= origin | {"recalled": f"{shown['access_count']} times"}
+    hidden = {"content", "provenance"} | ({"kind_given"} if memory["kind_given"] == memory["kind"] else set())
+    rest = {name: value for name, value in memory.items() if name not in hidden}
+    rest |= memory["provenance"] | {"recalled": count(shown["access_count"], "time", "times")}
     click.echo(clean(memory["content"]))
     click.echo()
     table(
@@ -112,7 +102,7 @@ def get_command(id: str, agent: str | None, as_json: bool) -> None:
 
 
 def _shown(value: object) -> str:
-    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 @click.command("list", cls=Command)
@@ -132,20 +122,18 @@ def list_command(
     if as_json:
         show_json(found)
         return
-    if not found["memories"]:
+    if not found["memories"] and not found["page"]:
         click.echo("No memories.")
         return
     rows = [
         [
             m["id"],
-            m["kind"],
-            m["category"],
-            m["created_at"][:19],
-            ("* " if m["pinned"] else "") + line(m["content"]),
+            f"[{m['kind']}:{m['category']}] ({when(m['created_at'])})"
+            f"{' pinned' if m['pinned'] else ''} {line(m['content'])}",
         ]
         for m in found["memories"]
     ]
-    table("Id", "Kind", "Category", "Created (UTC)", "Content", rows=rows)
+    table("Id", "Memory", rows=rows)
     if found["page"] is not None:
         click.echo(f"Page {found['page']} of {found['total_pages']}, {found['total']} memories.")
     elif found["next"] is not None:
@@ -164,13 +152,23 @@ def list_command(
 @click.option("--data", metavar="JSON", help="Replaces the JSON object beside the text.")
 @click.option("--metadata", metavar="JSON", help="Replaces the metadata.")
 @click.option("--expires-at", metavar="TIME", help="When it stops being true.")
+@click.option(
+    "--clear",
+    "cleared",
+    multiple=True,
+    type=click.Choice(["tags", "context", "data", "metadata", "expires_at"]),
+    help="Take this away. May be repeated.",
+)
 @click.option("--if-version", "version", type=int, help="Only if this is still the version.")
 @json_option
-def edit_command(id: str, text: str | None, agent: str | None, as_json: bool, **given: Any) -> None:
+def edit_command(
+    id: str, text: str | None, agent: str | None, cleared: tuple[str, ...], as_json: bool, **given: Any
+) -> None:
     """Change a memory; the version before is kept. A TEXT of - is read from standard input."""
     body = present(parse_objects(given, "data", "metadata"))
+    body |= {name: [] if name == "tags" else None for name in cleared}
     if text is not None:
-        body["content"] = _text(text)
+        body["content"] = read_text(text, "text")
     with store() as run:
         changed = run("edit_memory", agent=choose_agent(run, agent), id=id, **body)
     if as_json:
@@ -235,7 +233,7 @@ def versions_command(id: str, agent: str | None, as_json: bool) -> None:
     rows = [
         [
             str(v["version"] or ""),
-            v["at"],
+            when(v["at"]),
             v["operation"],
             f"{v['actor']} ({v['cause']})",
             line(v["memory"]["content"]) if v["memory"] else "",
@@ -267,8 +265,9 @@ def clear_command(
     with store_or_notice() as run:
         name = choose_agent(run, agent)
         cleared = run("clear_memories", agent=name, dry_run=True, **body)
-        if not dry_run and cleared["count"]:
-            confirm(f"Forget {_many(cleared['count'])} of {name}?", force=force)
+    if not dry_run and cleared["count"]:
+        confirm(f"Forget {_many(cleared['count'])} of {name}?", force=force)  # nobody waits for the answer
+        with store() as run:
             cleared = run("clear_memories", agent=name, **body)
     if as_json:
         show_json(cleared)
@@ -280,5 +279,5 @@ def clear_command(
         )
 
 
-def _many(count: int) -> str:
-    return "1 memory" if count == 1 else f"{count} memories"
+def _many(number: int) -> str:
+    return count(number, "memory", "memories")

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 import click
 
 from nrem import config, wire
-from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
-from nrem.model import KIND_ALIASES, Caller
+from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
+from nrem.model import KIND_ALIASES, Caller, Kind
 from nrem.runtime.app import App
 from nrem.surface.operations import call
 
@@ -82,6 +82,7 @@ def store_or_notice() -> Iterator[Call]:
             show_json({"notice": error.message})
         else:
             click.echo(error.message)
+            click.echo("Next: nrem init", err=True)
         ctx.exit(0)
 
 
@@ -136,8 +137,9 @@ def kind_option(*, many: bool) -> Callable[[F], F]:
         "--type",
         "kinds" if many else "kind",
         type=click.Choice(list(KIND_ALIASES)),
+        metavar="KIND",
         multiple=many,
-        help="Kind of memory." + (" May be repeated." if many else ""),
+        help=f"{', '.join(kind for kind in Kind)}." + (" May be repeated." if many else ""),
     )
 
 
@@ -190,16 +192,39 @@ def parse_objects(body: dict[str, Any], *names: str) -> dict[str, Any]:
     return body | {name: wire.parse_json(body[name], name) for name in names if body[name] is not None}
 
 
+def read_text(text: str | None, field: str) -> str:
+    """Return the text of an argument, or of standard input when there is none."""
+    if text is not None and text != "-":
+        return text
+    if text is None and sys.stdin.isatty():
+        raise InvalidField(field, "is missing", hint="give it in quotes, or pipe it in")
+    try:
+        return sys.stdin.buffer.read().decode().removesuffix("\n")
+    except UnicodeDecodeError as error:
+        raise InvalidField(field, f"is not valid UTF-8 (at byte {error.start})") from None
+
+
 # Output
 
 
 def show_json(value: Any, *, err: bool = False) -> None:
-    click.echo(json.dumps(value, ensure_ascii=False, indent=2), err=err)
+    """Print JSON; on a terminal, all that is not ASCII is escaped, so that no stored text can steer it."""
+    stream = sys.stderr if err else sys.stdout
+    click.echo(json.dumps(value, ensure_ascii=stream.isatty(), indent=2), err=err)
 
 
 def clean(text: str) -> str:
     """Return stored text as a terminal may show it: what could steer the terminal becomes visible."""
-    return "".join(c if c.isprintable() or c in "\n\t" else f"\\u{ord(c):04x}" for c in text)
+    return "".join(c if c.isprintable() or c in _HARMLESS else _escaped(c) for c in text)
+
+
+# Line ends and tabs, the spaces of typographers and of Japanese, the joiners of scripts and emoji.
+_HARMLESS = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"
+
+
+def _escaped(character: str) -> str:
+    point = ord(character)
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
 def line(text: str, width: int = 100) -> str:
@@ -208,16 +233,31 @@ def line(text: str, width: int = 100) -> str:
     return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
-def table(*columns: str, rows: list[list[str]]) -> None:
-    """Print a table; a pipe gets the same, wide enough that nothing is cut."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+def when(moment: str | None) -> str:
+    """Return a time of an answer, to the second, in UTC."""
+    return "" if moment is None else moment[:19].replace("T", " ")
 
-    console = Console(width=None if sys.stdout.isatty() else 240)
-    shown = Table(*columns, box=None, pad_edge=False, header_style="bold")
-    for i, column in enumerate(shown.columns):
-        column.no_wrap = i < len(columns) - 1
-    for row in rows:
-        shown.add_row(*[Text(clean(cell)) for cell in row])
-    console.print(shown)
+
+def count(number: int, one: str, many: str) -> str:
+    return f"1 {one}" if number == 1 else f"{number} {many}"
+
+
+def table(*columns: str, rows: list[list[str]]) -> None:
+    """Print a table. On a terminal its last column wraps; in a pipe every row is one line, and whole."""
+    cells = [[clean(cell) for cell in row] for row in rows]
+    if sys.stdout.isatty():
+        from rich.console import Console
+        from rich.table import Table
+        from rich.text import Text
+
+        shown = Table(*columns, box=None, pad_edge=False, header_style="bold")
+        for column in shown.columns[:-1]:
+            column.no_wrap = True
+        for row in cells:
+            shown.add_row(*map(Text, row))
+        Console().print(shown)
+        return
+    flat = [[" ".join(cell.split()) for cell in row] for row in [list(columns), *cells]]
+    widths = [max(len(row[i]) for row in flat) for i in range(len(columns))]
+    for row in flat:
+        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

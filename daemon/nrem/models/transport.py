@@ -1,0 +1,107 @@
+"""HTTP to model providers: bounded in time, tried again when that can help, else left alone for a while."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from typing import Any
+
+import httpx
+
+from nrem.errors import ConfigError, Unavailable
+
+TIMEOUT = httpx.Timeout(30.0, connect=5.0)
+TRIES = 3
+FIRST_PAUSE = 0.25
+LONGEST_PAUSE = 5.0
+BREAK_AFTER = 3
+"""Calls that failed in a row until no more are made for a while."""
+BREAK_SECONDS = 30.0
+
+
+class Transport:
+    """Sends JSON to one provider. Shared by threads."""
+
+    def __init__(self, provider: str, base_url: str, headers: dict[str, str]) -> None:
+        self._provider = provider
+        try:
+            self._client = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT)
+        except (httpx.InvalidURL, UnicodeError):
+            raise ConfigError(
+                f"{provider} cannot be asked: its address or its key is malformed",
+                hint="check memory.embeddings.base_url and the key",
+                field="memory.embeddings.base_url",
+            ) from None
+        self._lock = threading.Lock()
+        self._failures = 0
+        self._closed_until = 0.0
+
+    def post(self, path: str, body: dict[str, Any]) -> Any:
+        """Return the JSON answer; raise Unavailable when there is none, ConfigError for a refused key."""
+        with self._lock:
+            if time.monotonic() < self._closed_until:
+                raise Unavailable(
+                    f"{self._provider} failed {BREAK_AFTER} times in a row and is left alone for a while",
+                    hint="nothing is lost: vectors are made when it answers again",
+                    code="provider_unavailable",
+                )
+        try:
+            answer = self._try(path, body)
+        except Unavailable as error:
+            if error.code == "provider_refused":  # it answers; this one request was wrong
+                raise
+            with self._lock:
+                self._failures += 1
+                if self._failures >= BREAK_AFTER:
+                    self._closed_until = time.monotonic() + BREAK_SECONDS
+            raise
+        with self._lock:
+            self._failures = 0
+        return answer
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _try(self, path: str, body: dict[str, Any]) -> Any:
+        problem = ""
+        for attempt in range(TRIES):
+            if attempt:
+                time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
+            try:
+                response = self._client.post(path, json=body)
+            except (httpx.TransportError, httpx.DecodingError) as error:
+                problem = type(error).__name__
+                continue
+            if response.status_code in (401, 403):
+                raise ConfigError(
+                    f"{self._provider} refused the API key (status {response.status_code})",
+                    hint="check memory.embeddings.api_key_env and the variable's value",
+                    field="memory.embeddings.api_key_env",
+                )
+            if response.status_code == 429 or response.status_code >= 500:
+                problem = f"status {response.status_code}"
+                continue
+            if response.status_code >= 400:
+                raise Unavailable(
+                    f"{self._provider} refused the request (status {response.status_code})",
+                    hint="check memory.embeddings.model and base_url",
+                    code="provider_refused",
+                )
+            return _json(response, self._provider)
+        raise Unavailable(
+            f"{self._provider} did not answer ({problem})",
+            hint="check the network and memory.embeddings.base_url",
+            code="provider_unavailable",
+        )
+
+
+def _json(response: httpx.Response, provider: str) -> Any:
+    try:
+        return response.json()
+    except (ValueError, RecursionError):
+        raise Unavailable(
+            f"{provider} answered with something that is not JSON",
+            hint="check memory.embeddings.base_url",
+            code="provider_unavailable",
+        ) from None

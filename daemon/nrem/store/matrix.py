@@ -1,0 +1,312 @@
+"""A scope's rows as arrays in memory, for ranking: loaded once, then kept in step by the events since.
+
+The database stays the truth. A matrix knows the seq up to which it has seen the scope's events, and a reader
+brings it up to its own snapshot before it looks. Vectors of very large scopes are not kept; their distances
+are computed in SQL, with the same numbers.
+"""
+
+from __future__ import annotations
+
+import bisect
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nrem.model import Kind
+from nrem.policy import ranking
+from nrem.policy.ranking import Rows
+from nrem.store.driver import Connection
+
+KINDS = {kind.value: number for number, kind in enumerate(Kind)}
+IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.value]})
+"""Kinds whose neighbours in a session say something about them."""
+
+MOST_BYTES = 512 << 20
+MOST_VECTOR_BYTES = 256 << 20
+"""A scope with more than this has its distances computed in SQL."""
+RELOAD_OVER = 2000
+"""Events beyond which loading everything is cheaper than following them."""
+NEVER = np.iinfo(np.int64).max
+
+_ROW = (
+    "select m.rowid, m.kind, m.terms, m.user_id, m.session_id, m.created_at, m.expires_at, m.importance,"
+    " m.confidence, m.id, m.context is not null, iif(m.content glob :asking, m.content, ''), v.embedding"
+    " from memories m"
+    " left join vec_memories v on v.memory = m.rowid and v.embedder = :embedder"
+)
+_ASKING = "*[?\u037e\u055e\u061f\u1367\ufe56\uff1f]*"  # texts that may ask; only these are read
+_ARRAYS: tuple[tuple[str, type, int], ...] = (
+    ("rowids", np.int64, 0),
+    ("kinds", np.int8, 0),
+    ("lengths", np.int32, 0),
+    ("users", np.int32, -1),
+    ("created", np.int64, 0),
+    ("expires", np.int64, NEVER),
+    ("importance", np.float32, 0),
+    ("confidence", np.float32, 0),
+    ("sessions", np.int32, -1),
+    ("asks", np.bool_, 0),
+    ("alive", np.bool_, 0),
+    ("has_vector", np.bool_, 0),
+)
+YEAR = 365.25 * 86_400_000
+
+
+class Matrix:
+    """The rows of one scope, in order of rowid. Use it only while holding its lock."""
+
+    def __init__(self, scope: int, embedder: str | None, dimension: int) -> None:
+        self.lock = threading.Lock()
+        self.scope = scope
+        self.embedder = embedder
+        self.dimension = dimension
+        self.seq = 0
+        self.vector_generation = 0
+        self.user_numbers: dict[str, int] = {}
+        self._clear(0)
+
+    def _clear(self, capacity: int) -> None:
+        self.count = 0
+        self.dead = 0
+        self.with_context = False
+        """Whether some row has a context, or had one since it was loaded."""
+        self._places: dict[str, int] = {}
+        self._sessions: dict[str, list[int]] = {}
+        self._session_numbers: dict[str, int] = {}
+        self._session_of: dict[int, str] = {}
+        self._room = capacity
+        for name, dtype, empty in _ARRAYS:
+            setattr(self, name, np.full(capacity, empty, dtype=dtype))
+        self.neighbours: NDArray[np.int32] = np.full((capacity, 4), -1, dtype=np.int32)
+        self.vectors: NDArray[np.float32] | None = np.zeros((capacity, self.dimension), dtype=np.float32)
+
+    rowids: NDArray[np.int64]
+    kinds: NDArray[np.int8]
+    lengths: NDArray[np.int32]
+    users: NDArray[np.int32]
+    created: NDArray[np.int64]
+    expires: NDArray[np.int64]
+    importance: NDArray[np.float32]
+    confidence: NDArray[np.float32]
+    sessions: NDArray[np.int32]
+    asks: NDArray[np.bool_]
+    alive: NDArray[np.bool_]
+    has_vector: NDArray[np.bool_]
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes it takes."""
+        return self._room * (200 + (self.dimension * 4 if self.vectors is not None else 0))
+
+    def rows(self) -> Rows:
+        n = self.count
+        return Rows(
+            lengths=self.lengths[:n],
+            neighbours=self.neighbours[:n],
+            users=self.users[:n],
+            created=self.created[:n],
+            importance=self.importance[:n],
+            confidence=self.confidence[:n],
+            sessions=self.sessions[:n],
+            asks=self.asks[:n],
+            live=self.alive[:n] if self.dead else None,
+        )
+
+    def years(self) -> tuple[int, ...]:
+        """Return the years in which rows were created."""
+        created = self.created[: self.count]
+        if not self.count:
+            return ()
+        first, last = (1970 + int(moment // YEAR) for moment in (created.min(), created.max()))
+        return tuple(range(first, min(last, first + 50) + 1))
+
+    def places(self, rowids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the places of live rows."""
+        return np.searchsorted(self.rowids[: self.count], rowids).astype(np.int32)
+
+    def cosines(self, db: Connection, query: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Return the cosine of every row to a unit vector, NaN for a row without one."""
+        n = self.count
+        if self.vectors is not None:
+            # Not a matrix product, whose last bits depend on how many rows there are.
+            result: NDArray[np.float32] = np.vecdot(self.vectors[:n], query)
+            result[~self.has_vector[:n]] = np.nan
+            return result
+        result = np.full(n, np.nan, dtype=np.float32)
+        cursor = db.cursor()
+        cursor.row_factory = None
+        found = cursor.execute(
+            "select m.rowid, 1 - vec_distance_cosine(v.embedding, :query) from memories m"
+            " join vec_memories v on v.memory = m.rowid and v.embedder = :embedder where m.scope = :scope",
+            {"query": query.tobytes(), "scope": self.scope, "embedder": self.embedder},
+        ).fetchall()
+        if found:
+            memories, values = zip(*found, strict=True)
+            result[self.places(memories)] = values
+        return result
+
+    # Keeping it in step
+
+    def follow(self, db: Connection, seq: int, vector_generation: int) -> None:
+        """Bring it from the state it has to the one that this snapshot sees."""
+        if seq - self.seq > RELOAD_OVER or vector_generation != self.vector_generation:
+            self.load(db, seq, vector_generation)
+            return
+        changed = db.execute(
+            "select distinct subject from events where scope = ? and seq > ? and op like 'memory.%'",
+            (self.scope, self.seq),
+        ).fetchall()
+        touched: set[str] = set()
+        new = []
+        for (id,) in changed:
+            row = db.execute(
+                _ROW + " where m.scope = :scope and m.id = :id",
+                {"embedder": self.embedder, "asking": _ASKING, "scope": self.scope, "id": id},
+            ).fetchone()
+            place = self._places.get(id)
+            if place is not None:
+                touched |= self._leave_session(place)
+                if row is None or row[0] != self.rowids[place]:
+                    self._drop(place, id)
+                    place = None
+            if row is not None and place is not None:
+                touched |= self._put(place, tuple(row))
+            elif row is not None:
+                new.append(tuple(row))
+        new.sort()  # by rowid, because places are in that order
+        if new and self.count and new[0][0] <= self.rowids[self.count - 1]:
+            self.load(db, seq, vector_generation)  # SQLite has used a freed rowid again
+            return
+        for row in new:
+            touched |= self._put(self._new_place(row[0]), row)
+        self._link(touched)
+        self.seq = seq
+        if self.dead > max(64, self.count // 4):
+            self.load(db, seq, vector_generation)
+
+    def load(self, db: Connection, seq: int, vector_generation: int) -> None:
+        """Read everything anew."""
+        cursor = db.cursor()
+        cursor.row_factory = None
+        values = {"embedder": self.embedder, "asking": _ASKING, "scope": self.scope}
+        total: int = cursor.execute(
+            "select count(*) from memories where scope = ?", (self.scope,)
+        ).fetchone()[0]
+        self._clear(max(16, total + total // 8))
+        if total * self.dimension * 4 > MOST_VECTOR_BYTES:
+            self.vectors = None
+        cursor.execute(_ROW + " where m.scope = :scope order by m.rowid", values)
+        while batch := cursor.fetchmany(1000):
+            for row in batch:
+                self._put(self._new_place(row[0]), row)
+        self._link(set(self._sessions))
+        self.seq, self.vector_generation = seq, vector_generation
+
+    def _new_place(self, rowid: int) -> int:
+        if self.count == self._room:
+            self._grow(max(16, self._room * 2))
+        self.count += 1
+        self.rowids[self.count - 1] = rowid
+        return self.count - 1
+
+    def _grow(self, capacity: int) -> None:
+        for name, dtype, empty in _ARRAYS:
+            grown: NDArray[Any] = np.full(capacity, empty, dtype=dtype)
+            grown[: self.count] = getattr(self, name)[: self.count]
+            setattr(self, name, grown)
+        neighbours = np.full((capacity, 4), -1, dtype=np.int32)
+        neighbours[: self.count] = self.neighbours[: self.count]
+        self.neighbours = neighbours
+        if self.vectors is not None:
+            vectors = np.zeros((capacity, self.dimension), dtype=np.float32)
+            vectors[: self.count] = self.vectors[: self.count]
+            self.vectors = vectors
+        self._room = capacity
+
+    def _put(self, place: int, row: tuple[Any, ...]) -> set[str]:
+        """Write a row to its place; return the session it now stands in."""
+        (
+            _,
+            kind,
+            terms,
+            user,
+            session,
+            created,
+            expires,
+            importance,
+            confidence,
+            id,
+            context,
+            asking,
+            embedding,
+        ) = row
+        self.kinds[place] = KINDS[kind]
+        self.lengths[place] = terms
+        self.users[place] = -1 if user is None else self.user_numbers.setdefault(user, len(self.user_numbers))
+        self.created[place] = created
+        self.expires[place] = NEVER if expires is None else expires
+        self.importance[place] = importance
+        self.confidence[place] = confidence
+        self.asks[place] = bool(asking) and ranking.asks(asking)
+        self.alive[place] = True
+        self.with_context = self.with_context or bool(context)
+        fits = embedding is not None and len(embedding) == self.dimension * 4
+        self.has_vector[place] = fits
+        if self.vectors is not None:
+            self.vectors[place] = np.frombuffer(embedding, dtype=np.float32) if fits else 0
+        self._places[id] = place
+        if session is None or KINDS[kind] not in IN_SESSION_ORDER:
+            return set()
+        self._session_of[place] = session
+        self.sessions[place] = self._session_numbers.setdefault(session, len(self._session_numbers))
+        bisect.insort(self._sessions.setdefault(session, []), place, key=self._when)
+        return {session}
+
+    def _drop(self, place: int, id: str) -> None:
+        self.alive[place] = False
+        self.has_vector[place] = False
+        self.dead += 1
+        del self._places[id]
+
+    def _leave_session(self, place: int) -> set[str]:
+        self.neighbours[place] = -1
+        self.sessions[place] = -1
+        session = self._session_of.pop(place, None)
+        if session is None:
+            return set()
+        self._sessions[session].remove(place)
+        return {session}
+
+    def _when(self, place: int) -> tuple[int, int]:
+        return int(self.created[place]), place
+
+    def _link(self, sessions: set[str]) -> None:
+        """Tell the rows of some sessions who stands beside them."""
+        for session in sessions:
+            order = np.array(self._sessions.get(session, ()), dtype=np.int32)
+            padded = np.concatenate([[-1, -1], order, [-1, -1]]).astype(np.int32)
+            for column, offset in enumerate((0, 1, 3, 4)):
+                self.neighbours[order, column] = padded[offset : offset + len(order)]
+
+
+class Matrices:
+    """The matrices in use, least recently used ones dropped when they grow too large together."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[tuple[int, str | None], Matrix] = OrderedDict()
+
+    def get(self, scope: int, embedder: str | None, dimension: int) -> Matrix:
+        """Return a scope's matrix, possibly still empty; lock it, then let it follow."""
+        with self._lock:
+            matrix = self._kept.get((scope, embedder))
+            if matrix is None or matrix.dimension != dimension:
+                matrix = self._kept[scope, embedder] = Matrix(scope, embedder, dimension)
+            self._kept.move_to_end((scope, embedder))
+            while len(self._kept) > 1 and sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
+                self._kept.popitem(last=False)
+            return matrix

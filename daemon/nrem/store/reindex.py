@@ -1,0 +1,31 @@
+"""Builds the keyword index anew when the rules by which it was built have changed."""
+
+from __future__ import annotations
+
+from nrem.policy import terms
+from nrem.store import memories, search
+from nrem.store.driver import Connection
+
+
+def keep_current(db: Connection) -> None:
+    """Index every memory again, in one transaction, unless the store was indexed by today's rules."""
+    row = db.execute("select value from store_meta where key = 'terms_version'").fetchone()
+    if row is not None and row[0] == str(terms.VERSION):
+        return
+    db.execute("begin immediate")
+    try:
+        db.execute("insert into memories_fts (memories_fts) values ('delete-all')")
+        db.execute("update scopes set term_count = 0")
+        rows = db.execute(f"select m.rowid as rowid, m.scope as scope, {memories.SELECT} from memories m")
+        for row in rows.fetchall():
+            entry = search.entry(memories.from_row(row))
+            search.add(db, row["rowid"], row["scope"], entry)
+            db.execute("update memories set terms = ? where rowid = ?", (entry.length, row["rowid"]))
+            db.execute(
+                "update scopes set term_count = term_count + ? where scope = ?", (entry.length, row["scope"])
+            )
+        db.execute("insert or replace into store_meta values ('terms_version', ?)", (str(terms.VERSION),))
+        db.execute("commit")
+    except BaseException:
+        db.execute("rollback")
+        raise

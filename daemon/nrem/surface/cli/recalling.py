@@ -1,0 +1,128 @@
+"""nrem recall, embed, reembed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from nrem.policy import rendering
+from nrem.surface.cli.shared import (
+    Command,
+    agent_option,
+    choose_agent,
+    clean,
+    filter_options,
+    filters,
+    json_option,
+    present,
+    read_text,
+    show_json,
+    store,
+)
+
+
+@click.command("recall", cls=Command)
+@click.argument("query", required=False)
+@agent_option
+@click.option("--mode", type=click.Choice(["keyword", "vector", "hybrid"]), help="How to search.")
+@click.option("--limit", type=int, default=5, show_default=True, help="At most so many.")
+@click.option("--budget", type=int, metavar="TOKENS", help="At most so many tokens together.")
+@click.option("--threshold", type=float, help="Only hits with at least this cosine.")
+@click.option("--profile", type=click.Choice(["default", "agentos"]), help="How to score.")
+@click.option("--asked-at", metavar="TIME", help="When the question was asked, if not now.")
+@click.option("--expired", is_flag=True, help="Also memories that have expired.")
+@click.option("--explain", is_flag=True, help="Show each hit's score and its parts.")
+@click.option("--no-observe", is_flag=True, help="Leave no record of this recall.")
+@filter_options
+@json_option
+def recall_command(
+    query: str | None, agent: str | None, limit: int, no_observe: bool, as_json: bool, **given: Any
+) -> None:
+    """Find the memories that answer a question best. A QUERY of - is read from standard input.
+
+    \b
+    nrem recall -a ana "how should I answer Luis?"
+    """
+    body = filters(given)
+    if not (body.get("budget") and _is_default("limit")):
+        body["limit"] = limit
+    with store() as run:
+        name = choose_agent(run, agent)
+        found = run("recall", agent=name, query=read_text(query, "query"), observe=not no_observe, **body)
+    if as_json:
+        show_json(found)
+        return
+    for note in [
+        *found["notes"],
+        *(f"degraded: {what} search was not possible" for what in found["degraded"]),
+    ]:
+        click.echo(clean(note), err=True)
+    if not found["hits"]:
+        click.echo("Nothing found.")
+        return
+    click.echo(rendering.hits(_shown(hit) for hit in found["hits"]))
+
+
+def _is_default(option: str) -> bool:
+    source = click.get_current_context().get_parameter_source(option)
+    return source is click.core.ParameterSource.DEFAULT
+
+
+def _shown(hit: dict[str, Any]) -> str:
+    """Return a hit as data between delimiters: who it is, then its text."""
+    memory, explain = hit["memory"], hit["explain"]
+    shown = rendering.hit(
+        memory["content"],
+        kind=memory["kind"],
+        category=memory["category"],
+        created_at=memory["created_at"],
+        score=explain["score"] if explain else None,
+    )
+    if explain is not None:
+        parts = "  ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items())
+        shown += f"\n({memory['id']}  {parts})"
+    return clean(shown)
+
+
+@click.command("embed", cls=Command)
+@click.argument("text", required=False)
+@json_option
+def embed_command(text: str | None, as_json: bool) -> None:
+    """Show the vector that the embedder makes of a text."""
+    with store() as run:
+        made = run("embed", texts=[read_text(text, "text")])
+    if as_json:
+        show_json(made)
+        return
+    [vector] = made["embeddings"]
+    start = "no vector" if vector is None else ", ".join(f"{value:.4f}" for value in vector[:8])
+    click.echo(f"{made['embedder']}, {made['dimension']} dimensions: {start}{', …' if vector else ''}")
+
+
+@click.command("reembed", cls=Command)
+@json_option
+def reembed_command(as_json: bool) -> None:
+    """Make all vectors with the configured embedder. It can be stopped and goes on where it was."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    made = 0
+    with (
+        store() as run,
+        Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress,
+    ):
+        task = progress.add_task("Embedding", total=None)
+        while True:
+            step = run("reembed")
+            made += step["done"]
+            if step["left"] == 0:
+                break
+            progress.update(task, total=made + step["left"], completed=made)
+    if as_json:
+        show_json(present({"embedder": step["embedder"], "made": made, "failed": step["failed"]}))
+        return
+    click.echo(f"Made {made} vectors with {step['embedder']}; they serve now.")
+    if step["failed"]:
+        click.echo(f"{step['failed']} memories have none; they are found by their words.", err=True)

@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from nrem.policy.terms import LONGEST, STOP_WORDS, fold, for_index, for_query
+
+WORDS = {
+    "case": ("Walnut WALNUT walnut", ["walnut", "walnut", "walnut"]),
+    "endings": ("connected connections connecting", ["connect", "connect", "connect"]),
+    "possessive": ("Ana's and the users' cake", ["ana", "user", "cake"]),
+    "possessive with a typographic apostrophe": ("Ana\u2019s cake", ["ana", "cake"]),
+    "possessive with a letter apostrophe": ("Ana\u02bcs cake", ["ana", "cake"]),
+    "hyphens": ("state-of-the-art e-mail", ["state", "art", "e", "mail"]),
+    "snake case": ("release_script __init__", ["releas", "script", "init"]),
+    "paths": ("/etc/nrem/config.toml C:\\Temp", ["etc", "nrem", "config", "toml", "c", "temp"]),
+    "numbers": ("port 8080, 3.14 and 1,000", ["port", "8080", "3", "14", "1", "000"]),
+    "numbers with letters": ("python3 v2 x86", ["python3", "v2", "x86"]),
+    "accents": ("Élan café naïve Ångström", ["elan", "cafe", "naiv", "angstrom"]),
+    "accents as marks of their own": ("cafe\u0301", ["cafe"]),
+    "sharp s and ligatures": ("Straße ﬁne", ["strass", "fine"]),
+    "full width": ("ＡＢＣ１２３", ["abc123"]),
+    "hebrew points": ("שָׁלוֹם", ["שלום"]),
+    "arabic vowels": ("مُحَمَّد", ["محمد"]),
+    "devanagari keeps its marks": ("हिन्दी", ["हिन्दी"]),
+    "cyrillic": ("Ещё ёлка", ["еще", "елка"]),
+    "emoji": ("👍 👩\u200d👩\u200d👧 🇦🇹 ok", ["ok"]),
+    "punctuation only": ("?! … --", []),
+    "nothing": ("", []),
+}
+
+
+@pytest.mark.rows(38)
+@pytest.mark.parametrize(("text", "terms"), WORDS.values(), ids=WORDS.keys())
+def test_a_text_has_the_terms_of_its_words(text: str, terms: list[str]) -> None:
+    assert for_index(text) == terms
+
+
+@pytest.mark.rows(38)
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("camelCase", ["camelcas", "camel", "case"]),
+        ("parseHTTPResponse", ["parsehttprespons", "pars", "http", "respons"]),
+        ("getUser2Name", ["getuser2nam", "get", "user", "2", "name"]),
+        ("MemoryStore.findById", ["memorystor", "findbyid", "memori", "store", "find", "id"]),
+    ],
+)
+def test_a_name_in_camel_case_has_itself_and_its_parts(text: str, terms: list[str]) -> None:
+    assert for_index(text) == terms
+
+
+@pytest.mark.rows(38)
+def test_words_in_two_spellings_share_their_terms() -> None:
+    for left, right in (
+        ("Café", "cafe"),
+        ("STRASSE", "straße"),
+        ("ΟΔΥΣΣΕΥΣ", "οδυσσευς"),
+        ("ｶﾞ", "ガ"),
+        ("Việt", "viet"),
+        ("ﬁle", "file"),
+    ):
+        assert for_query(left) == for_query(right)
+
+
+@pytest.mark.rows(38)
+def test_chinese_is_indexed_by_characters_and_pairs_and_asked_for_by_pairs() -> None:
+    assert for_index("机器学") == ["机", "器", "学", "机器", "器学"]
+    assert for_query("机器学") == ["机器", "器学"]
+    assert for_query("学") == ["学"]
+
+
+@pytest.mark.rows(38)
+def test_scripts_without_spaces_are_parted_from_the_words_beside_them() -> None:
+    assert for_query("Phone手机 v2") == ["phone", "手机", "v2"]
+    assert for_query("用Python写") == ["用", "python", "写"]
+
+
+HAN = st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FA5), min_size=1, max_size=12)
+EXTENSION_B = st.text(st.characters(min_codepoint=0x20000, max_codepoint=0x2A6DF), min_size=1, max_size=12)
+
+
+@pytest.mark.rows(38)
+@given(before=HAN | EXTENSION_B, asked=HAN | EXTENSION_B, after=HAN | EXTENSION_B)
+def test_any_part_of_a_chinese_text_finds_it(before: str, asked: str, after: str) -> None:
+    assert set(for_query(asked)) <= set(for_index(before + asked + after))
+
+
+def test_stop_words_are_left_out_unless_there_is_nothing_else() -> None:
+    assert for_index("what is the walnut for") == ["walnut"]
+    assert for_index("to be or not to be") == ["to", "be", "or", "not", "to", "be"]
+    assert for_query("to be or not to be") == ["to", "be", "or", "not"]
+    assert for_query("The Who") == ["the", "who"]
+    assert {"the", "and", "not"} <= STOP_WORDS
+
+
+def test_a_question_has_each_term_once_in_the_order_of_its_words() -> None:
+    assert for_query("cake walnut Cakes WALNUTS almond cake") == ["cake", "walnut", "almond"]
+    assert for_index("cake walnut Cakes") == ["cake", "walnut", "cake"]
+
+
+def test_a_long_run_is_cut() -> None:
+    assert for_index("a1" * 1000) == ["a1" * (LONGEST // 2)]
+    assert for_query("a1" * 1000) == for_index("a1" * 1000)
+
+
+TEXTS = st.text() | st.text("aAzZ09_-.'\u2019/ \u00e9\u0301漢字ไทยｶﾞß", max_size=40)
+
+
+@settings(max_examples=500)
+@given(TEXTS)
+@example("1\u20441 ½ ² ① İ ſ ﷺ ㎏")
+@example("K\u212b \u0345 \u1e9e")
+def test_any_text_gives_short_terms_of_letters_marks_and_digits(text: str) -> None:
+    terms = for_index(text)
+    for term in terms:
+        assert 0 < len(term) <= LONGEST
+        assert all(unicodedata.category(character)[0] in "LMN" for character in term)
+        assert not any("A" <= character <= "Z" for character in term)
+    assert len(set(for_query(text))) == len(for_query(text))
+
+
+@settings(max_examples=500)
+@given(TEXTS)
+def test_a_text_asked_for_as_a_whole_is_found(text: str) -> None:
+    assert set(for_query(text)) <= set(for_index(text))
+    assert bool(for_query(text)) == bool(for_index(text))
+
+
+@given(st.text())
+def test_folding_twice_changes_nothing_more(text: str) -> None:
+    assert fold(fold(text)) == fold(text)

@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from nrem.surface.cli.main import main
+
+Nrem = Callable[..., Result]
+
+
+@pytest.fixture(autouse=True)
+def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test sees how wide or colourful the machine's own terminal is."""
+    for name in ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def nrem() -> Nrem:
+    """Run a command line and return how it ended; one that ends badly fails the test, unless told how."""
+
+    def run(*words: str, stdin: str | bytes | None = None, exits: int = 0) -> Result:
+        result = CliRunner().invoke(main, words, input=stdin, catch_exceptions=False)
+        assert result.exit_code == exits, result.output
+        if exits:
+            assert result.stdout == ""
+        return result
+
+    return run
+
+
+@pytest.fixture
+def answer(nrem: Nrem) -> Callable[..., Any]:
+    """Run a command line with --json and return its answer."""
+
+    def run(*words: str, stdin: str | bytes | None = None) -> Any:
+        result = nrem(*words, "--json", stdin=stdin)
+        return json.loads(result.stdout)
+
+    return run
+
+
+@pytest.fixture
+def refusal(nrem: Nrem) -> Callable[..., dict[str, str]]:
+    """Run a command line that must fail with this exit code, and return the error that --json shows."""
+
+    def run(exits: int, *words: str, stdin: str | bytes | None = None) -> dict[str, str]:
+        result = nrem(*words, "--json", stdin=stdin, exits=exits)
+        error: dict[str, str] = json.loads(result.stderr)["error"]
+        return error
+
+    return run
+
+
+@pytest.fixture
+def ana(nrem: Nrem) -> str:
+    """A store whose only agent is ana."""
+    nrem("init", "--name", "ana")
+    return "ana"
+
+
+@pytest.fixture
+def remember(answer: Callable[..., Any]) -> Callable[..., str]:
+    """Store a memory and return its id."""
+
+    def run(*words: str) -> str:
+        id: str = answer("remember", *words)["id"]
+        return id
+
+    return run
