@@ -351,7 +351,7 @@ def test_errors_do_not_show_the_secret(tmp_path: Path, value: object) -> None:
 
 def test_wrong_item_of_a_list_is_counted(tmp_path: Path) -> None:
     error = error_of(tmp_path, '[secrets]\nliterals = ["long enough", ""]')
-    assert error.message.endswith("item 2 must not be empty")
+    assert error.message.endswith("item 2 must have at least 4 characters")
 
 
 @pytest.mark.rows(103)

@@ -379,7 +379,7 @@ def _problem(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     item = f"item {int(first['loc'][1]) + 1} " if len(first["loc"]) > 1 else ""
     if first["type"] == "too_short":
-        return f"{item}must not be empty"
+        return f"{item}must have at least {first['ctx']['min_length']} characters"
     return item + first["msg"].removeprefix("Value error, ").replace("Input should", "must")
 
 

@@ -169,7 +169,7 @@ CategoryText = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
 Category = Annotated[CategoryText, AfterValidator(slug)]
 Tags = Annotated[list[Label], Field(max_length=TAGS)]
 Embedding = Annotated[
-    list[Annotated[float, Field(strict=False, allow_inf_nan=False)]], Field(min_length=1, max_length=65_536)
+    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=65_536)
 ]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]

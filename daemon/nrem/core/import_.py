@@ -9,14 +9,14 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from nrem.errors import InputError, InvalidField
 from nrem.model import KIND_ALIASES
 from nrem.store import foreign
-from nrem.wire import Draft, parse_json, read
+from nrem.wire import Draft, is_blank, parse_json, read
 
 BATCH_RECORDS = 500
 BATCH_BYTES = 8 << 20
@@ -27,6 +27,8 @@ class Source:
     """What a file holds: records ready to be remembered, and what stays behind."""
 
     records: tuple[dict[str, Any], ...]
+    numbers: tuple[int, ...] = ()
+    """Which place each record has in the file."""
     blank: int = 0
     left_out: dict[str, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -63,11 +65,11 @@ def batches(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]
 
 def _checked(source: Source) -> Source:
     """Check every record before any is stored; the error names the record."""
-    records = []
+    records, numbers = [], []
     blank = 0
     texts: dict[str, tuple[int, str]] = {}
     for i, record in enumerate(source.records):
-        if isinstance(record.get("content"), str) and not record["content"].strip():
+        if isinstance(record.get("content"), str) and is_blank(record["content"]):
             blank += 1
             continue
         try:
@@ -83,7 +85,8 @@ def _checked(source: Source) -> Source:
                 hint="give each record an id of its own, or none",
             )
         records.append(record)
-    return Source(records=tuple(records), blank=blank, left_out=source.left_out, warnings=source.warnings)
+        numbers.append(i)
+    return replace(source, records=tuple(records), numbers=tuple(numbers), blank=blank)
 
 
 # JSON: our own export and InitRunner's

@@ -150,6 +150,9 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
     scrub = Scrubber(settings, where)
     content = scrub.text("content", draft.content)
     check_content(content, settings, where + "content")  # again: a mark may be longer than what it stands for
+    context = scrub.optional("context", draft.context)
+    if context is not None:
+        check_content(context, settings, where + "context")
     # Trust given with a memory can only be less than what its bringer has.
     trust = Trust.UNTRUSTED if Trust.UNTRUSTED in (draft.trust, caller.trust) else Trust.TRUSTED
     created = draft.created_at if draft.created_at is not None else now
@@ -163,7 +166,7 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         concept_tags=concepts.derive(content),
         data=scrub.json("data", draft.data),
         metadata=scrub.json("metadata", draft.metadata),
-        context=scrub.optional("context", draft.context),
+        context=context,
         importance=draft.importance
         if draft.importance is not None
         else salience.importance(content, draft.role),

@@ -79,7 +79,7 @@ def test_remove_wants_to_hear_that_all_is_erased(
 def test_remove_without_a_terminal_needs_force(nrem: Nrem, remember: Remember, ana: str) -> None:
     remember("a text")
     refused = nrem("agent", "remove", "ana", "--erase", exits=2).stderr
-    assert "Erase agent ana with 1 memory and their history for good?" in refused
+    assert "Erase agent ana with 1 memory and all history for good?" in refused
     assert "Hint: add --force" in refused
     assert "a text" in nrem("list").stdout
 

@@ -342,7 +342,7 @@ def test_reembed_changes_the_embedder_of_the_store(
 ) -> None:
     use(provider.url)
     told = nrem("reembed")
-    assert told.stdout == "Made 2 vectors with ollama:nomic-embed-text; they serve now.\n"
+    assert told.stdout == "Made 2 vectors with ollama:nomic-embed-text, which serves now.\n"
     assert told.stderr == ""
     assert contents(answer("recall", "Lisbon", "--mode", "vector"))[0].startswith("The office")
     assert answer("reembed") == {"embedder": "ollama:nomic-embed-text", "made": 0, "failed": 0}

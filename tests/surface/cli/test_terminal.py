@@ -77,7 +77,7 @@ def test_clear_asks_at_a_terminal(home: Path, answer: str, code: int, left: int)
 @pytest.mark.usefixtures("two")
 def test_agent_remove_asks_at_a_terminal(home: Path) -> None:
     exit, seen = at_terminal("agent", "remove", "ana", "--erase", answer=b"n\n")
-    assert "Erase agent ana with 2 memories and their history for good? [y/N]:" in seen
+    assert "Erase agent ana with 2 memories and all history for good? [y/N]:" in seen
     assert (exit, count(home)) == (1, 2)
 
 

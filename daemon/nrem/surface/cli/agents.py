@@ -90,7 +90,7 @@ def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
         )
     with store() as run:
         memories = count(run("show_agent", agent=name)["memories"], "memory", "memories")
-    confirm(f"Erase agent {name} with {memories} and their history for good?", force=force)
+    confirm(f"Erase agent {name} with {memories} and all history for good?", force=force)
     with store() as run:
         removed = run("remove_agent", agent=name, erase=True)
     if as_json:

@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def export_command(agent: str | None, output: str, format: str, as_json: bool, *
         pages = _pages(run, body)
         told = {"count": 0, "left_out": 0}
         if output == "-":
-            for chunk in _array(pages, told):
+            for chunk in _array(pages, told, escape=sys.stdout.isatty()):
                 click.echo(chunk, nl=False)
         else:
             _write(Path(output), _array(pages, told))
@@ -80,12 +80,12 @@ def _pages(run: Call, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
         cursor = {"cursor": page["next"]}
 
 
-def _array(pages: Iterator[dict[str, Any]], told: dict[str, int]) -> Iterator[str]:
+def _array(pages: Iterator[dict[str, Any]], told: dict[str, int], *, escape: bool = False) -> Iterator[str]:
     """Yield the text of a JSON array, one record a line, and count into `told`."""
     yield "["
     for page in pages:
         for record in page["memories"]:
-            yield ("," if told["count"] else "") + "\n" + json.dumps(record, ensure_ascii=False)
+            yield ("," if told["count"] else "") + "\n" + json.dumps(record, ensure_ascii=escape)
             told["count"] += 1
         told["left_out"] += page["left_out"]
     yield "\n]\n"
@@ -93,12 +93,12 @@ def _array(pages: Iterator[dict[str, Any]], told: dict[str, int]) -> Iterator[st
 
 def _write(path: Path, chunks: Iterator[str]) -> None:
     """Write a file as a whole or not at all, readable by its owner only; a pipe or a device as it comes."""
-    path = path.resolve()  # the file behind a link, not the link
     try:
         if path.exists() and not path.is_file():
             with path.open("w", encoding="utf-8") as file:
                 file.writelines(chunks)
             return
+        path = Path(os.path.realpath(path))  # the file behind a link, not the link
         fd, unfinished = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
             with open(fd, "w", encoding="utf-8") as file:
@@ -175,7 +175,7 @@ def _take_in(run: Call, agent: str, source: import_.Source) -> dict[str, Any]:
                 try:
                     answers = run("remember_many", agent=agent, memories=batch, dry_run=step == "Checking")
                 except InvalidField as error:
-                    raise _renamed(error, start) from None
+                    raise _renamed(error, source.numbers[start:]) from None
                 if step == "Importing":
                     _add_up(told, answers["memories"])
                 start += len(batch)
@@ -192,11 +192,11 @@ def _add_up(told: dict[str, Any], answers: list[dict[str, Any]]) -> None:
             told[answer["reason"]] += 1
 
 
-def _renamed(error: InvalidField, start: int) -> InvalidField:
+def _renamed(error: InvalidField, numbers: Sequence[int]) -> InvalidField:
     """Return an error of a batch with the number that the record has in the file."""
     found = re.fullmatch(r"memories\[(\d+)\]\.(.*)", error.field or "")
     if found is None:
         return error
     problem = error.message.removeprefix(f"{error.field}: ")
-    field = f"record {start + int(found[1])}: {found[2]}"
+    field = f"record {numbers[int(found[1])]}: {found[2]}"
     return InvalidField(field, problem, hint=error.hint, code=error.code)

@@ -135,7 +135,7 @@ def list_command(
     ]
     table("Id", "Memory", rows=rows)
     if found["page"] is not None:
-        click.echo(f"Page {found['page']} of {found['total_pages']}, {found['total']} memories.")
+        click.echo(f"Page {found['page']} of {found['total_pages']}, {_many(found['total'])}.")
     elif found["next"] is not None:
         click.echo(f"More: --cursor {found['next']}")
 

@@ -13,6 +13,7 @@ from nrem.surface.cli.shared import (
     agent_option,
     choose_agent,
     clean,
+    count,
     filter_options,
     filters,
     json_option,
@@ -48,9 +49,9 @@ def recall_command(
     body = filters(given)
     if not (body.get("budget") and _is_default("limit")):
         body["limit"] = limit
+    body |= {"query": read_text(query, "query"), "observe": not no_observe}
     with store() as run:
-        name = choose_agent(run, agent)
-        found = run("recall", agent=name, query=read_text(query, "query"), observe=not no_observe, **body)
+        found = run("recall", agent=choose_agent(run, agent), **body)
     if as_json:
         show_json(found)
         return
@@ -91,8 +92,9 @@ def _shown(hit: dict[str, Any]) -> str:
 @json_option
 def embed_command(text: str | None, as_json: bool) -> None:
     """Show the vector that the embedder makes of a text."""
+    texts = [read_text(text, "text")]
     with store() as run:
-        made = run("embed", texts=[read_text(text, "text")])
+        made = run("embed", texts=texts)
     if as_json:
         show_json(made)
         return
@@ -123,6 +125,7 @@ def reembed_command(as_json: bool) -> None:
     if as_json:
         show_json(present({"embedder": step["embedder"], "made": made, "failed": step["failed"]}))
         return
-    click.echo(f"Made {made} vectors with {step['embedder']}; they serve now.")
+    click.echo(f"Made {count(made, 'vector', 'vectors')} with {step['embedder']}, which serves now.")
     if step["failed"]:
-        click.echo(f"{step['failed']} memories have none; they are found by their words.", err=True)
+        without = count(step["failed"], "memory has", "memories have")
+        click.echo(f"{without} none; words still find what has no vector.", err=True)
