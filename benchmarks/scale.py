@@ -124,12 +124,12 @@ def row(name: str, times: list[float], base: list[float], target: float | None =
     }
 
 
-def grid(folder: Path, sizes: list[int], rounds: int) -> tuple[list[Row], list[Row]]:
+def grid(folder: Path, sizes: list[int], counts: list[int], rounds: int) -> tuple[list[Row], list[Row]]:
     """Ask an agent of each store size and agent count; return the table and the held targets."""
     table, targets = [], []
     small: dict[int, list[float]] = {}
     for size in sizes:
-        for count in (1, 100, 1000):
+        for count in counts:
             if size // count < 10:
                 continue
             texts = Texts()
@@ -175,12 +175,14 @@ def show(title: str, rows: list[Row]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", default="1000,10000,100000,1000000", help="memories in the store")
+    parser.add_argument("--agents", default="1,100,1000", help="agents that share them")
     parser.add_argument("--rounds", type=int, default=200, help="questions for each figure")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         sizes = [int(size) for size in options.sizes.split(",")]
-        table, targets = grid(Path(folder), sizes, options.rounds)
+        counts = [int(count) for count in options.agents.split(",")]
+        table, targets = grid(Path(folder), sizes, counts, options.rounds)
     show("Recall, beside one matrix product over all vectors of the store", table)
     show("Targets", targets)
     if options.json:
