@@ -23,10 +23,12 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from nrem.core.recall import recall
 from nrem.model import Caller
 from nrem.models.embeddings import Vector
 from nrem.runtime.app import App
 from nrem.surface.operations import call
+from nrem.wire import Recall
 
 DIMENSION = 256
 WORDS = 25
@@ -87,7 +89,15 @@ def build(app: App, agents: dict[str, int], texts: Texts) -> None:
 
 
 def asker(app: App, agent: str, *, observe: bool = False) -> Callable[[str], object]:
-    return lambda query: call(app, CALLER, "recall", {"agent": agent, "query": query, "observe": observe})
+    """Return the recall of one agent, from request to records; without the JSON around it."""
+    scope = app.scope(agent)
+    settings = app.settings(scope)
+
+    def ask(query: str) -> object:
+        request = Recall(agent=agent, query=query, observe=observe)
+        return recall(app.store, app.embedder, settings, scope, request, caller=CALLER, clock=app.clock)
+
+    return ask
 
 
 def interleaved(arms: dict[str, Callable[[str], object]], queries: list[str]) -> dict[str, list[float]]:
@@ -95,10 +105,11 @@ def interleaved(arms: dict[str, Callable[[str], object]], queries: list[str]) ->
     times: dict[str, list[float]] = {name: [] for name in arms}
     for arm in arms.values():
         arm(queries[0])  # warm
+    chance = random.Random(3)
     for query in queries:
-        for name, arm in arms.items():
+        for name in chance.sample(list(arms), len(arms)):  # each comes behind each: caches are cold alike
             start = perf_counter()
-            arm(query)
+            arms[name](query)
             times[name].append(1000 * (perf_counter() - start))
     return times
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-import uuid
 from typing import Protocol
 
 
@@ -37,7 +36,8 @@ class Ids:
                     self._millis, self._counter = self._millis + 1, 0
             millis, counter = self._millis, self._counter
         bits = millis << 80 | 0x7 << 76 | counter << 64 | 0b10 << 62 | secrets.randbits(62)
-        return str(uuid.UUID(int=bits))
+        digits = f"{bits:032x}"
+        return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
 class SystemClock:

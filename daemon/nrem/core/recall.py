@@ -14,22 +14,20 @@ from nrem.clock import Clock
 from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
-from nrem.model import Caller, Filter, Kind, Memory, Scope
+from nrem.model import Caller, Filter, Memory, Scope
 from nrem.models.embeddings import Embedder, embed_all, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.ranking import Mode, Profile, Scores
 from nrem.store import events, listing, recalls, scopes, search, vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
-from nrem.store.matrix import KINDS, Matrix
+from nrem.store.matrix import Matrix
 from nrem.wire import Explained, Hit, Recall, Recalled
 
 QUERY_CHARACTERS = 4000
 QUERY_TERMS = 64
 BUDGET_CANDIDATES = 100
 CHARACTERS_PER_TOKEN = 4
-ONLY_WHEN_ASKED = (Kind.MESSAGE, Kind.DOCUMENT)
-"""Turns drown what was learned from them, and a document's chunks stand for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -295,13 +293,8 @@ def _eligible(
     """Return which rows the filters leave, before anything is cut."""
     n = matrix.count
     chosen = request.filter()
-    eligible = matrix.alive[:n].copy()
-    if chosen.kinds:
-        eligible &= np.isin(matrix.kinds[:n], [KINDS[kind.value] for kind in chosen.kinds])
-    else:
-        for kind in ONLY_WHEN_ASKED:
-            eligible &= matrix.kinds[:n] != KINDS[kind.value]
-    if not request.expired:
+    eligible = matrix.of_kinds(chosen.kinds)
+    if matrix.with_expiry and not request.expired:
         eligible &= matrix.expires[:n] > asked.now
     if replace(chosen, kinds=()) != Filter():
         matching = np.zeros(n, dtype=np.bool_)

@@ -230,7 +230,7 @@ def _default(
             parts["session"] = SESSION_WEIGHT * covered
     if cosines is not None:
         parts["dense"] = share * _spread(cosines, known)
-    if rows.asks is not None:
+    if rows.asks is not None and rows.asks.any():
         parts["asks"] = np.where(rows.asks & (rows.neighbours[:, 2] >= 0), ASKING_WEIGHT, 0.0)
     if len(question.named) == 1:
         parts["name"] = np.where(rows.users == next(iter(question.named)), NAME_WEIGHT, 0.0)
@@ -257,23 +257,23 @@ def _lexical(rows: Rows, terms: tuple[Term, ...]) -> tuple[Floats, Floats | None
     result = np.zeros(count + 1)
     held = np.zeros(count + 1)  # of one term at a time, only where it is
     rarities = 0.0
-    linked = bool((rows.neighbours >= 0).any())
+    linked = bool((rows.neighbours[:, 1] >= 0).any())  # wherever there are two, one comes behind the other
     for term in terms:
         own = term.places if not len(term.context) else np.concatenate([term.places, term.context])
         rarity = math.log1p((max(number - len(own), 0) + 0.5) / (len(own) + 0.5))
         rarities += rarity
-        held[term.context] = CONTEXT
-        held[term.places] = 1.0
-        touched = own
-        if linked:
+        touched, amount = own, np.float64(1.0)
+        if linked or len(term.context):
             beside = rows.neighbours[term.places].ravel()
+            held[term.context] = CONTEXT
+            held[term.places] = 1.0
             np.add.at(held, beside, _lent(rows, term).ravel())
             touched = np.concatenate([own, beside])
-        amount = held[touched]
+            amount = held[touched]
+            held[touched] = 0.0
         # A place met twice is assigned the same value twice.
         norms = SATURATION * (1 - LENGTH_WEIGHT) + per_word * rows.lengths[touched]
         result[touched] = result[touched] + rarity * amount / (amount + norms)
-        held[touched] = 0.0
         if groups is not None:
             covered[groups[own]] = covered[groups[own]] + rarity
     result = result[:count]
@@ -297,6 +297,9 @@ def _groups(rows: Rows) -> NDArray[np.int64] | None:
 
 def _spread(cosines: NDArray[np.float32], known: Mask) -> Floats:
     """Stretch cosines to 0..1, because embedders differ in what they call near; no vector = 0."""
+    if known.all():
+        least = np.float64(cosines.min())
+        return (cosines - least) / ((np.float64(cosines.max()) - least) or 1.0)
     wide = np.where(known, cosines, np.float32(0)).astype(np.float64)
     low = wide.min(where=known, initial=np.inf)
     high = wide.max(where=known, initial=-np.inf)

@@ -85,7 +85,7 @@ def windows(text: str, now: int, zone: tzinfo, years: Sequence[int]) -> tuple[tu
 
 def hinted(text: str) -> bool:
     """Tell whether a text may speak of a time at all, which most questions don't."""
-    return _HINT.search(text) is not None
+    return _FIGURE.search(text) is not None or not _HINTS.isdisjoint(_WORD.findall(text.lower()))
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -342,8 +342,9 @@ _RELATIVE = (
     (_compiled(rf"(?:last|past)\s+{_COUNT}\s+{_UNIT}"), _last_few),
     (_compiled(r"(?P<which>last|past|this|current|previous)\s+(?P<unit>week|month|year)"), _last_or_this),
 )
-_HINT = re.compile(
-    rf"\d|last|past|this|the\s+weekend|current|previous|yesterday|today|tonight|ago|back|earlier"
-    rf"|{'|'.join(_SHORT)}|{'|'.join(_SEASONS)}|{'|'.join(_WEEKDAYS)}",
-    re.IGNORECASE,
-)
+_FIGURE = re.compile(r"\d")
+_WORD = re.compile(r"\w+")
+_HINTS = {
+    *(*_MONTHS, *_SHORT, *_SEASONS, *_WEEKDAYS, *(_NUMBERS.keys() - {"a", "an"})),
+    *"last past this weekend current previous yesterday today tonight ago back earlier".split(),
+}

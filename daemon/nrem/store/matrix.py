@@ -25,6 +25,9 @@ KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.value]})
 """Kinds whose neighbours in a session say something about them."""
 
+ONLY_WHEN_ASKED = [KINDS[Kind.MESSAGE.value], KINDS[Kind.DOCUMENT.value]]
+"""Turns drown what was learned from them, and a document's chunks stand for it."""
+
 MOST_BYTES = 512 << 20
 MOST_VECTOR_BYTES = 256 << 20
 """A scope with more than this has its distances computed in SQL."""
@@ -74,6 +77,8 @@ class Matrix:
         self.dead = 0
         self.with_context = False
         """Whether some row has a context, or had one since it was loaded."""
+        self.with_expiry = False
+        self._usual: NDArray[np.bool_] | None = None
         self._places: dict[str, int] = {}
         self._sessions: dict[str, list[int]] = {}
         self._session_numbers: dict[str, int] = {}
@@ -115,6 +120,15 @@ class Matrix:
             asks=self.asks[:n],
             live=self.alive[:n] if self.dead else None,
         )
+
+    def of_kinds(self, kinds: Sequence[Kind]) -> NDArray[np.bool_]:
+        """Return which live rows are of some kinds; without any, of all that are found unasked."""
+        n = self.count
+        if kinds:
+            return self.alive[:n] & np.isin(self.kinds[:n], [KINDS[kind.value] for kind in kinds])
+        if self._usual is None:
+            self._usual = self.alive[:n] & ~np.isin(self.kinds[:n], ONLY_WHEN_ASKED)
+        return self._usual.copy()
 
     def years(self) -> tuple[int, ...]:
         """Return the years in which rows were created."""
@@ -254,6 +268,8 @@ class Matrix:
         self.asks[place] = bool(asking) and ranking.asks(asking)
         self.alive[place] = True
         self.with_context = self.with_context or bool(context)
+        self.with_expiry = self.with_expiry or expires is not None
+        self._usual = None
         fits = embedding is not None and len(embedding) == self.dimension * 4
         self.has_vector[place] = fits
         if self.vectors is not None:
@@ -268,6 +284,7 @@ class Matrix:
 
     def _drop(self, place: int, id: str) -> None:
         self.alive[place] = False
+        self._usual = None
         self.has_vector[place] = False
         self.dead += 1
         del self._places[id]
