@@ -69,7 +69,7 @@ def test_config_is_frozen() -> None:
 
 def test_settings_list_every_leaf_once(tmp_path: Path) -> None:
     keys = [setting.key for setting in load(tmp_path, environ={}).settings]
-    assert len(keys) == len(set(keys)) == 28
+    assert len(keys) == len(set(keys)) == 29
     assert "memory.semantic.max_memories" in keys
     assert "memory.semantic" not in keys
 
@@ -196,7 +196,7 @@ def test_unknown_key_is_an_error_in_every_layer(tmp_path: Path) -> None:
             "valid keys of memory.consolidation: enabled, interval, max_episodes_per_run, model_override",
         ),
         ("limits.q.r", "valid keys of limits: content_bytes"),
-        ("qqq.xyz", "valid sections: memory, recall, vector, chat, time, retention, secrets, limits"),
+        ("qqq.xyz", "valid sections: memory, recall, vector, chat, time, server, retention, secrets, limits"),
     ],
 )
 def test_unknown_key_is_told_what_is_known(tmp_path: Path, key: str, hint: str) -> None:
@@ -396,6 +396,12 @@ def test_agent_config_is_checked_on_its_own() -> None:
     check_agent({"memory": {"semantic": {"max_memories": 5}}, "secrets": {"on_secret": "refuse"}})
 
 
+@pytest.mark.parametrize("section", ["server", "chat", "vector", "time"])
+def test_what_holds_for_the_whole_server_is_not_set_for_one_agent(section: str) -> None:
+    with pytest.raises(ConfigError, match=f"{section} holds for the whole server"):
+        check_agent({section: {}})
+
+
 def test_an_agent_config_holds_no_secrets() -> None:
     with pytest.raises(ConfigError, match=r"secrets\.literals cannot be set") as caught:
         check_agent({"secrets": {"literals": [SECRET]}})
@@ -407,7 +413,6 @@ def test_an_agent_config_holds_no_secrets() -> None:
     [
         {"memory": {"nope": 1}},
         {"limits": {"content_bytes": "5"}},
-        {"server": {}},
         ["memory"],
         {"memory.semantic": {}},
     ],

@@ -122,6 +122,10 @@ class Memory(_Section):
     consolidation: Consolidation = Field(Consolidation(), description="Distillation of episodes.")
 
 
+class Server(_Section):
+    socket: str = Field("", description="Path of the daemon's socket; empty is nrem.sock in the home.")
+
+
 class Vector(_Section):
     enabled: bool = Field(True, description="Find memories by meaning, beside by words.")
 
@@ -161,6 +165,7 @@ class Config(_Section):
     vector: Vector = Field(Vector(), description="Search by meaning.")
     chat: Chat = Field(Chat(), description="The chat model.")
     time: Time = Field(Time(), description="Days and hours.")
+    server: Server = Field(Server(), description="The daemon.")
     retention: Retention = Field(Retention(), description="What is deleted.")
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
@@ -220,6 +225,12 @@ def home() -> Path:
 def default_agent() -> str | None:
     """The agent that $NREM_AGENT names, if any."""
     return os.environ.get("NREM_AGENT") or None
+
+
+def socket(home: Path) -> Path:
+    """Where the daemon of a home listens."""
+    chosen = load(home).config.server.socket
+    return Path(chosen).expanduser().absolute() if chosen else home / "nrem.sock"
 
 
 def variable(name: str) -> str | None:

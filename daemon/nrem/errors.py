@@ -36,6 +36,17 @@ class NremError(Exception):
         if code is not None:
             self.code = code
 
+    def as_json(self) -> dict[str, object]:
+        """Return what callers on the other side of a surface are told: only what there is."""
+        told = {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "field": self.field,
+            "details": self.details or None,
+        }
+        return {name: value for name, value in told.items() if value is not None}
+
 
 class InputError(NremError):
     """Change the request."""

@@ -12,10 +12,11 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
+from urllib.parse import quote
 
 from pydantic import (
     AfterValidator,
@@ -164,9 +165,8 @@ AgentName = Annotated[str, Field(examples=["ana"]), AfterValidator(_agent_name)]
 Content = Annotated[str, AfterValidator(_content)]
 Text = Annotated[str, AfterValidator(_text)]
 Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
-CategoryText = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
+Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
 """Not a slug yet: a secret must be found before its spelling changes."""
-Category = Annotated[CategoryText, AfterValidator(slug)]
 Tags = Annotated[list[Label], Field(max_length=TAGS)]
 Embedding = Annotated[
     list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=65_536)
@@ -259,7 +259,7 @@ class Draft(Input):
 
     content: Content
     kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
-    category: CategoryText = "general"
+    category: Category = "general"
     tags: Tags = []
     data: Json | None = None
     metadata: Json | None = None
@@ -308,7 +308,7 @@ class Edit(MemoryRef):
     """What to change; a field that is not given stays as it is."""
 
     content: Content | None = None
-    category: CategoryText | None = None
+    category: Category | None = None
     tags: Tags | None = None
     data: Json | None = None
     metadata: Json | None = None
@@ -345,7 +345,7 @@ class Conditions(AgentRef):
         return Filter(
             kinds=tuple(KIND_ALIASES[word] for word in self.kinds),
             exclude_kinds=exclude,
-            category=self.category,
+            category=None if self.category is None else slug(self.category),
             tags_any=tuple(self.tags_any),
             tags_all=tuple(self.tags_all),
             room=self.room,
@@ -528,6 +528,16 @@ class Operation:
     right: Literal["read", "write", "admin"]
     tool: str | None = None
     """The MCP tool that exposes it."""
+    status: int = 200
+    """What HTTP answers when it went well."""
+
+    @property
+    def method(self) -> str:
+        return self.route.partition(" ")[0]
+
+    @property
+    def path(self) -> str:
+        return self.route.partition(" ")[2]
 
 
 _A = "/v1/agents/{agent}"
@@ -543,6 +553,7 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=AddAgent,
             gives=Agent,
             right="admin",
+            status=201,
         ),
         Operation(
             name="list_agents",
@@ -591,6 +602,7 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=Remember,
             gives=Stored,
             right="write",
+            status=201,
             tool="remember",
         ),
         Operation(
@@ -600,6 +612,7 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=RememberMany,
             gives=StoredMany,
             right="write",
+            status=201,
         ),
         Operation(
             name="get_memory",
@@ -724,6 +737,148 @@ def write(operation: Operation, result: Any) -> dict[str, Any]:
 @functools.cache
 def _adapter(gives: type) -> TypeAdapter[Any]:
     return TypeAdapter(gives)
+
+
+def write_json(operation: Operation, result: Any) -> bytes:
+    """Return an operation's result as the text of its JSON."""
+    return _adapter(operation.gives).dump_json(result)
+
+
+def from_query(model: type[Input], pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """Return the fields of a query string, each as the type that its field has; what is none stays text."""
+    body: dict[str, Any] = {}
+    kinds = _query_kinds(model)
+    for name, text in pairs:
+        kind = kinds.get(name, "text")
+        if kind == "list":
+            body.setdefault(name, []).append(text)
+        else:
+            body[name] = _QUERY[kind](text, name)
+    return body
+
+
+def to_query(body: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return fields as a query string that from_query reads; nothing for None."""
+    pairs = []
+    for name, value in body.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                pairs.append((name, item if isinstance(item, str) else json.dumps(item)))
+    return pairs
+
+
+def path_part(value: object) -> str:
+    """Return a value as one part of a path."""
+    text = str(value)
+    return quote(text, safe="") if text not in (".", "..") else quote(text).replace(".", "%2E")
+
+
+_QUERY: Mapping[str, Callable[[str, str], Any]] = {
+    "text": lambda text, name: text,
+    "int": lambda text, name: int(text) if re.fullmatch(r"-?[0-9]{1,18}", text) else text,
+    "float": lambda text, name: float(text) if re.fullmatch(r"-?[0-9.]{1,32}", text) else text,
+    "bool": lambda text, name: {"true": True, "false": False}.get(text, text),
+    "object": lambda text, name: parse_json(text, name),
+}
+
+
+@functools.cache
+def _query_kinds(model: type[Input]) -> dict[str, str]:
+    """Return what the text of each field in a query stands for, under all the names of the field."""
+    schema = model.model_json_schema(by_alias=False)["properties"]
+    kinds: dict[str, str] = {}
+    for name, field in model.model_fields.items():
+        types = {part.get("type") for part in schema[name].get("anyOf", [schema[name]])}
+        kind = next((kind for json_type, kind in _QUERY_TYPES if json_type in types), "text")
+        alias = field.validation_alias
+        names = alias.choices if isinstance(alias, AliasChoices) else [name]
+        kinds |= {str(known): kind for known in [name, *names]}
+    return kinds
+
+
+_QUERY_TYPES = (
+    ("array", "list"),
+    ("object", "object"),
+    ("boolean", "bool"),
+    ("string", "text"),
+    ("integer", "int"),
+    ("number", "float"),
+)
+
+
+def openapi(version: str) -> dict[str, Any]:
+    """Return the description of all operations as OpenAPI 3.1."""
+    paths: dict[str, dict[str, Any]] = {}
+    schemas: dict[str, Any] = {}
+    for operation in OPERATIONS.values():
+        takes = operation.takes.model_json_schema(ref_template=_REF, by_alias=False)
+        gives = _adapter(operation.gives).json_schema(ref_template=_REF, mode="serialization")
+        for schema in (takes, gives):
+            schemas |= schema.pop("$defs", {})
+        described: dict[str, Any] = {
+            "operationId": operation.name,
+            "summary": operation.summary,
+            "parameters": _parameters(operation, takes),
+            "responses": {
+                str(operation.status): {
+                    "description": "It went well.",
+                    "content": {"application/json": {"schema": gives}},
+                },
+                "default": {
+                    "description": "It was refused; the code says why, the hint what to do.",
+                    "content": {"application/json": {"schema": {"$ref": _REF.format(model="Error")}}},
+                },
+            },
+        }
+        if operation.method not in ("GET", "DELETE"):
+            for name in re.findall(r"{(\w+)}", operation.path):
+                takes["properties"].pop(name)
+                takes["required"] = [field for field in takes.get("required", []) if field != name]
+            described["requestBody"] = {"content": {"application/json": {"schema": takes}}}
+        paths.setdefault(operation.path, {})[operation.method.lower()] = described
+    schemas["Error"] = _ERROR
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "nrem", "version": version},
+        "paths": paths,
+        "components": {"schemas": schemas},
+    }
+
+
+def _parameters(operation: Operation, takes: dict[str, Any]) -> list[dict[str, Any]]:
+    in_path = re.findall(r"{(\w+)}", operation.path)
+    places = dict.fromkeys(in_path, "path")
+    if operation.method in ("GET", "DELETE"):
+        places |= {name: "query" for name in takes["properties"] if name not in in_path}
+    return [
+        {
+            "name": name,
+            "in": place,
+            "required": place == "path" or name in takes.get("required", []),
+            "schema": takes["properties"][name],
+        }
+        for name, place in places.items()
+    ]
+
+
+_REF = "#/components/schemas/{model}"
+_ERROR = {
+    "type": "object",
+    "required": ["error"],
+    "properties": {
+        "error": {
+            "type": "object",
+            "required": ["code", "message"],
+            "properties": {
+                "code": {"type": "string"},
+                "message": {"type": "string"},
+                "hint": {"type": "string"},
+                "field": {"type": "string"},
+                "details": {"type": "object"},
+            },
+        }
+    },
+}
 
 
 def parse_json(text: str | bytes, field: str, *, hint: str = 'for example {"key": "value"}') -> Any:

@@ -58,7 +58,10 @@ def examples() -> Iterator[tuple[str, str]]:
     for name in ("docs/cli.md", "README.md"):
         text = (ROOT / name).read_text()
         blocks = re.findall(r"^```\w*\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-        lines = [line for block in blocks for line in block.splitlines()]
+        lines = []
+        for block in map(str.splitlines, blocks):
+            typed = [line for line in block if line.startswith("$ ")]
+            lines += typed or block  # beside what is typed, a block shows what is answered
         lines += re.findall(r"^ {4}(\S.*)$", text, re.MULTILINE)
         for line in lines:
             shown = line.removeprefix("$ ")

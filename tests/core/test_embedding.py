@@ -463,12 +463,12 @@ def test_a_new_text_is_found_by_meaning_and_the_old_is_not(
 
 
 @pytest.mark.rows(30)
-def test_the_vector_of_a_caller_is_stored_at_length_1_and_the_provider_not_asked(
+def test_the_vector_of_a_caller_is_stored_at_length_1_and_its_text_not_embedded(
     provider: Provider, remember: Remember, vectors: Vectors, pending: Pending
 ) -> None:
     given = [float(i) for i in range(16)]
     id = remember("Luis likes tea", embedding=given)
-    assert provider.asked == []
+    assert provider.texts == [["dimension"]]
     assert pending() == {}
     vector = unpack(vectors("ana")[id])
     assert np.linalg.norm(vector) == pytest.approx(1, abs=1e-6)
@@ -484,7 +484,7 @@ def test_in_a_batch_only_those_without_a_vector_are_embedded(
         {"content": "tax"},
     ]
     tea, boats, tax = [item["id"] for item in call("remember_many", agent="ana", memories=drafts)["memories"]]
-    assert provider.texts == [["tea", "tax"]]
+    assert provider.texts == [["dimension"], ["tea", "tax"]]
     assert vectors("ana") == {
         tea: packed(provider, "tea"),
         boats: pack([1.0] * 16),

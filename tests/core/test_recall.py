@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from builders import NOON, Call, HashEmbedder, ManualClock, caller_of
-from nrem.errors import InputError, InvalidField, Unavailable
+from nrem.errors import InputError, InvalidField, NotFound, Unavailable
 from nrem.model import Caller
+from nrem.policy import ranking, terms
 from nrem.runtime.app import App
 from nrem.store import matrix
 
@@ -290,8 +291,8 @@ def test_the_record_holds_what_decided_the_answer(app: App, call: Call, clock: M
         " degraded from recalls",
     )
     assert row[:6] == (found["recall_id"], clock.time, NOON - 1000, "owner", "test", "walnut?")
-    assert json.loads(row[6]) == {"limit": 3, "category": "general", "asked_at": NOON - 1000}
-    assert row[7:] == (2, 16, 1, HashEmbedder.identity, "")
+    assert json.loads(row[6]) == {"limit": 3, "category": "General", "asked_at": NOON - 1000}
+    assert row[7:] == (2, 16, f"{ranking.VERSION}.{terms.VERSION}", HashEmbedder.identity, "")
 
 
 @pytest.mark.rows(51)
@@ -351,6 +352,24 @@ def test_a_secret_in_a_question_is_not_recorded(app: App, home: Path, call: Call
     call("recall", agent="ana", query=f"what is {secret} for?", category=secret)
     app.close()
     assert secret.encode() not in b"".join(path.read_bytes() for path in home.iterdir() if path.is_file())
+
+
+def test_half_of_a_secret_at_the_end_of_a_long_question_is_not_recorded(
+    app: App, home: Path, call: Call
+) -> None:
+    secret, other = "ghp_" + "a1B2c3D4e5" * 4, "AKIA" + "Q2W3E4R5T6Y7U2I3"
+    call("recall", agent="ana", query="x" * 3980 + " " + secret, category=other)
+    app.close()
+    stored = b"".join(path.read_bytes() for path in home.iterdir() if path.is_file())
+    assert secret[:15].encode() not in stored
+    assert other.lower().encode() not in stored.lower()
+
+
+def test_a_secret_in_a_question_does_not_reach_the_embedder(call: Call, embedder: HashEmbedder) -> None:
+    fill(call, "walnut")
+    secret = "ghp_" + "a1B2c3D4e5" * 4
+    call("recall", agent="ana", query=f"walnut {secret}")
+    assert secret not in str(embedder.calls)
 
 
 def test_a_record_for_an_agent_that_was_removed_meanwhile_is_dropped(app: App, call: Call) -> None:
@@ -417,6 +436,53 @@ def test_an_answer_is_the_same_whether_rows_came_one_by_one_or_were_there(
     with App.open(home, clock=clock, embedder=embedder) as again:
         run = caller_of(again)
         assert [run("recall", agent="ana", observe=False, **body)["hits"] for body in asked] == followed
+
+
+def test_a_user_who_is_gone_is_not_named_any_more(
+    home: Path, app: App, call: Call, clock: ManualClock, embedder: HashEmbedder
+) -> None:
+    for user in ("Luis", "Carol"):
+        fill(call, f"walnut of {user}", kind="message", user=user)
+    asked = {"query": "what of Carol and Luis?", "kinds": ["message"], "explain": True, "observe": False}
+    call("recall", agent="ana", **asked)
+    call("clear_memories", agent="ana", user="Carol")
+    warm = call("recall", agent="ana", **asked)["hits"]
+    assert warm[0]["explain"]["parts"]["name"] > 0
+    app.close()
+    with App.open(home, clock=clock, embedder=embedder) as again:
+        assert caller_of(again)("recall", agent="ana", **asked)["hits"] == warm
+
+
+def test_one_old_memory_does_not_hide_the_years_of_the_others(call: Call) -> None:
+    fill(call, "dinner with Eva", kind="episodic", created_at="2025-05-20T12:00:00Z")
+    fill(call, "an old letter", kind="episodic", created_at=0)
+    [hit, *_] = call("recall", agent="ana", query="dinner on May 20", explain=True)["hits"]
+    assert hit["explain"]["parts"]["date"] > 0
+
+
+def test_a_removed_agent_is_not_found_also_by_who_knew_its_number(app: App, call: Call) -> None:
+    fill(call, "walnut")
+    scope = app.scope("ana")
+    call("remove_agent", agent="ana", erase=True)
+    app._scopes["ana"] = scope
+    for operation in ("recall", "show_agent"):
+        with pytest.raises(NotFound):
+            call(operation, agent="ana", **({"query": "walnut"} if operation == "recall" else {}))
+
+
+def test_a_matrix_that_could_not_be_loaded_is_not_trusted(
+    app: App, call: Call, texts: Texts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(call, *[f"walnut {i}" for i in range(20)])
+    assert len(texts("walnut", limit=100)) == 20
+    whole = matrix.Matrix._put
+    monkeypatch.setattr(matrix, "RELOAD_OVER", 0)
+    monkeypatch.setattr(matrix.Matrix, "_put", lambda *_: 1 / 0)
+    fill(call, "walnut 20")
+    with pytest.raises(ZeroDivisionError):
+        texts("walnut")
+    monkeypatch.setattr(matrix.Matrix, "_put", whole)
+    assert len(texts("walnut", limit=100)) == 21
 
 
 def test_an_answer_is_the_same_when_vectors_stay_on_disk(

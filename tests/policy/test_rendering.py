@@ -43,6 +43,10 @@ def test_a_text_cannot_look_like_the_end_of_itself(content: str, escaped: str) -
     assert shown(content).partition("\n")[2] == escaped
 
 
+def test_many_blank_lines_are_rendered_at_once() -> None:
+    assert shown("a" + "\n" * 60_000 + "b").endswith("\nb")
+
+
 @pytest.mark.rows(104)
 @given(st.lists(st.text(alphabet="-[Type: \n\r\\\u2028x", min_size=1), min_size=1, max_size=4))
 def test_what_was_put_together_can_be_taken_apart(contents: list[str]) -> None:

@@ -38,8 +38,9 @@ def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
 
     def mark(db: Connection) -> int:
         number = scopes.get(db, scope.name).number
+        memories = scopes.count(db, number)
         scopes.mark_removed(db, number, now=clock.now())
-        return scopes.count(db, number)
+        return memories
 
     memories = store.write(mark)
     return RemovedAgent(agent=scope.name, memories=memories)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -22,6 +23,7 @@ from nrem.store import events, listing, recalls, scopes, search, vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
+from nrem.store.vectors import EmbeddingModelChanged as EmbeddingModelChanged
 from nrem.wire import Explained, Hit, Recall, Recalled
 
 QUERY_CHARACTERS = 4000
@@ -56,7 +58,16 @@ class _Found:
     embedder: str | None
 
     def explained(self) -> list[Explained]:
-        return [_explain(self.scores, self.question, place) for place in self.places]
+        shares = zip(self.places, self.coverage(), strict=True)
+        return [_explain(self.scores, self.question, place, share) for place, share in shares]
+
+    def coverage(self) -> list[float]:
+        """Return for each memory which share of the question's terms it has."""
+        having = np.zeros(len(self.places))
+        for term in self.question.terms:
+            having += np.isin(self.places, term.places)
+        shares: list[float] = (having / max(len(self.question.terms), 1)).tolist()
+        return shares
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +88,7 @@ def recall(
     clock: Clock,
 ) -> Recalled:
     """Return the hits that fit limit and budget, best first. One snapshot decides; the record is queued."""
-    asked = _take_apart(request, embedder, now=clock.now())
+    asked = _take_apart(request, embedder, settings, now=clock.now())
     if embedder is not None and embedder.remote and _lacks_vector(asked):
         with _snapshot(store, scope, embedder, asked) as (db, matrix, _):
             text = _counted(db, matrix, asked).dense_text if matrix.embedder else None
@@ -87,7 +98,8 @@ def recall(
     id = clock.new_id() if request.observe else None
     if id is not None:
         by = _By(id=id, caller=caller, at=clock.now())
-        store.write_soon(lambda db: _record(db, settings, scope, request, asked, found, by))
+        record = _record(settings, request, asked, found, by)
+        store.write_soon(functools.partial(recalls.add, scope=scope.number, recall=record))
     explained = found.explained() if request.explain else [None] * len(found.memories)
     return Recalled(
         recall_id=id,
@@ -98,14 +110,16 @@ def recall(
     )
 
 
-def _take_apart(request: Recall, embedder: Embedder | None, *, now: int) -> _Asked:
+def _take_apart(request: Recall, embedder: Embedder | None, settings: Config, *, now: int) -> _Asked:
     mode = Mode(request.mode)
     text, notes = request.query, []
     if not text.strip() and request.embedding is None:
         raise InvalidField("query", "is empty", hint="ask something, or give an embedding")
+    # Scrubbed before it is cut, or half of a secret would pass; and before it goes to an embedder.
+    scrubbed = Scrubber(settings, refuse=False).text("query", text[: 2 * QUERY_CHARACTERS])
     if len(text) > QUERY_CHARACTERS:
-        text = text[:QUERY_CHARACTERS]
         notes.append(f"query: only its first {QUERY_CHARACTERS} characters were used")
+    text = scrubbed[:QUERY_CHARACTERS]
     if mode is Mode.KEYWORD and request.threshold is not None:
         raise InvalidField("threshold", "is a cosine, which mode keyword does not have", hint="leave it out")
     if request.embedding is not None and mode is Mode.KEYWORD:
@@ -215,7 +229,7 @@ def _counted(db: Connection, matrix: Matrix, asked: _Asked) -> _Counted:
     limit = _most(total) + 1 if total >= ranking.COMMON_FROM else -1
     found = search.postings(db, matrix.scope, asked.terms, limit=limit)
     rows = dict(zip(asked.terms, found, strict=True))
-    named = ranking.named(asked.text, matrix.user_numbers)
+    named = matrix.named(asked.text)
     frequencies = ranking.count_users(
         {term: len(found) for term, found in rows.items()}, named, matrix.user_numbers, matrix.rows()
     )
@@ -334,49 +348,39 @@ def _pack(memories: list[Memory], request: Recall) -> list[int]:
     return kept
 
 
-def _explain(scores: Scores, question: ranking.Question, place: int) -> Explained:
+def _explain(scores: Scores, question: ranking.Question, place: int, coverage: float) -> Explained:
     cosine = float(question.cosines[place]) if question.cosines is not None else None
-    having = sum(bool((term.places == place).any()) for term in question.terms)
     return Explained(
         score=float(scores.total[place]),
         parts={name: float(part[place]) for name, part in scores.parts.items()},
         cosine=None if cosine is None or cosine != cosine else cosine,
-        coverage=having / len(question.terms) if question.terms else 0.0,
+        coverage=coverage,
     )
 
 
 # The record
 
 
-def _record(
-    db: Connection,
-    settings: Config,
-    scope: Scope,
-    request: Recall,
-    asked: _Asked,
-    found: _Found,
-    by: _By,
-) -> None:
-    """Write down an answer; runs in the writer, so that whoever asked does not wait for it."""
-    scrub = Scrubber(settings, refuse=False)
+def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by: _By) -> recalls.Recall:
+    """Return what is written down about an answer."""
     given = request.model_dump(mode="json", exclude={"agent", "query", "embedding"}, exclude_defaults=True)
-    hits = zip(found.memories, found.explained(), strict=True)
-    recalls.add(
-        db,
-        scope.number,
-        recalls.Recall(
-            id=by.id,
-            at=by.at,
-            now=asked.now,
-            actor=by.caller.actor,
-            ingress=by.caller.ingress,
-            query=scrub.text("query", asked.text),
-            request=events.canonical(scrub.json("request", given)),
-            seq=found.seq,
-            config_hash=settings.fingerprint,
-            ranker=ranking.VERSION,
-            embedder=found.embedder,
-            degraded=",".join(asked.degraded),
-            hits=tuple((memory.id, explained.score, explained.coverage) for memory, explained in hits),
+    if given:
+        given = Scrubber(settings, refuse=False).json("request", given)
+    return recalls.Recall(
+        id=by.id,
+        at=by.at,
+        now=asked.now,
+        actor=by.caller.actor,
+        ingress=by.caller.ingress,
+        query=asked.text,
+        request=events.canonical(given),
+        seq=found.seq,
+        config_hash=settings.fingerprint,
+        ranker=f"{ranking.VERSION}.{terms.VERSION}",
+        embedder=found.embedder,
+        degraded=",".join(asked.degraded),
+        hits=tuple(
+            (memory.id, float(found.scores.total[place]), share)
+            for memory, place, share in zip(found.memories, found.places, found.coverage(), strict=True)
         ),
     )

@@ -52,7 +52,7 @@ def reembed(store: Database, embedder: Embedder | None) -> Reembedded:
         lacking = vectors.lacking(db, wanted, behind=progress.behind, limit=STEP)
     if not lacking and progress.second_pass:
         failed = store.write(lambda db: _switch(db, wanted))
-        while store.write(lambda db: vectors.drop_others(db, wanted.embedder, limit=STEP)):
+        while store.write(lambda db: vectors.drop_others(db, wanted, limit=STEP)):
             pass
         store.reclaim()
         return Reembedded(embedder=wanted.embedder, done=0, left=0, failed=failed)

@@ -54,7 +54,8 @@ def remember(
                 memories.insert(db, number, item.memory, vector, by, pending=embedder is not None)
                 answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
             stored.append(answer)
-        evicted = _hold_caps(db, number, settings, ready, by)
+        new = {answer.id for answer in stored if answer.stored}
+        evicted = _hold_caps(db, number, settings, [item for item in ready if item.memory.id in new], by)
         return [
             replace(answer, stored=False, reason="evicted") if answer.id in evicted else answer
             for answer in stored
@@ -115,7 +116,7 @@ def _dimension(store: Database, embedder: Embedder | None) -> int | None:
         known = serving(db)
     if known is not None:
         return known.dimension
-    return dimension_of(embedder) if embedder is not None and not embedder.remote else None
+    return dimension_of(embedder) if embedder is not None else None
 
 
 def embed(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector | None]:

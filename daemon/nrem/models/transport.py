@@ -70,6 +70,8 @@ class Transport:
                 time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
             try:
                 response = self._client.post(path, json=body)
+            except RuntimeError:
+                raise Unavailable(f"{self._provider} is not asked any more", code="closed") from None
             except (httpx.TransportError, httpx.DecodingError) as error:
                 problem = type(error).__name__
                 continue

@@ -155,7 +155,8 @@ def count_users(
     counted = dict(frequencies)
     for label, number in users.items():
         if number in named:
-            own = int(np.count_nonzero(rows.users == number))
+            by = rows.users == number
+            own = int(np.count_nonzero(by if rows.live is None else by & rows.live))
             for term in set(for_index(label)) & counted.keys():
                 counted[term] += own
     return counted

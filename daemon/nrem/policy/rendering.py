@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 
 SEPARATOR = "---"
-_MARKER = re.compile(r"^(\s*)(?=\\*(?:-{3,}\s*$|\[Type:))", re.MULTILINE)
+_MARKER = re.compile(r"^([^\S\n]*)(?=\\*(?:-{3,}\s*$|\[Type:))", re.MULTILINE)
 
 
 def hit(content: str, *, kind: str, category: str, created_at: str, score: float | None = None) -> str:

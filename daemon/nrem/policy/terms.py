@@ -16,7 +16,7 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 1
+VERSION = 2
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64

@@ -27,6 +27,7 @@ class App:
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
         self._serving: Embedder | None = None
+        self._old: Embedder | None = None
 
     @classmethod
     def open(
@@ -48,10 +49,11 @@ class App:
 
     def scope(self, agent: str) -> Scope:
         """Return an agent's scope; NotFound when there is none."""
-        known = self._scopes.get(agent)
+        cache = self._scopes  # what is found now belongs into this one, even if it is replaced meanwhile
+        known = cache.get(agent)
         if known is None:
             with self.store.reading() as db:
-                known = self._scopes[agent] = scopes.get(db, agent)
+                known = cache[agent] = scopes.get(db, agent)
         return known
 
     def forget_scopes(self) -> None:
@@ -61,21 +63,26 @@ class App:
     def serving_embedder(self) -> Embedder | None:
         """Return the embedder that searches and writes use: while another one's vectors are made, the old."""
         if self._serving is None and self.embedder is not None:
-            with self.store.reading() as db:
-                known, coming = vectors.serving(db), vectors.reembedding(db)
-            wanted = self.embedder.identity
-            if known is None or known.embedder == wanted or coming != wanted:
-                self._serving = self.embedder
-            else:
-                settings = config.load(self.home).config.memory.embeddings
-                self._serving = embeddings.remake(known.embedder, settings, wanted)
+            self._serving = self._choose_serving(self.embedder)
         return self._serving
 
     def reembedded(self) -> None:
         """Look again which embedder serves, after a step towards another one."""
-        serving, self._serving = self._serving, None
-        if serving is not None and serving is not self.embedder and self.serving_embedder() is self.embedder:
-            serving.close()
+        if self.embedder is None:
+            return
+        chosen = self._choose_serving(self.embedder)
+        if self._serving is None or chosen.identity != self._serving.identity:
+            self._serving = chosen  # the old one is closed with the app: a recall may be using it
+
+    def _choose_serving(self, configured: Embedder) -> Embedder:
+        with self.store.reading() as db:
+            known, coming = vectors.serving(db), vectors.reembedding(db)
+        if known is None or known.embedder == configured.identity or coming != configured.identity:
+            return configured
+        if self._old is None or self._old.identity != known.embedder:
+            settings = config.load(self.home).config.memory.embeddings
+            self._old = embeddings.remake(known.embedder, settings, configured.identity)
+        return self._old
 
     def settings(self, scope: Scope) -> Config:
         """Return what holds for one agent. Only this process changes it, so it is read once."""
@@ -97,7 +104,7 @@ class App:
 
     def close(self) -> None:
         self.store.close()
-        for embedder in (self.embedder, self._serving):
+        for embedder in (self.embedder, self._old):
             if embedder is not None:
                 embedder.close()
 

@@ -56,7 +56,8 @@ _ARRAYS: tuple[tuple[str, type, int], ...] = (
     ("alive", np.bool_, 0),
     ("has_vector", np.bool_, 0),
 )
-YEAR = 365.25 * 86_400_000
+DAY = 86_400_000
+YEAR = 365.25 * DAY
 
 
 class Matrix:
@@ -67,12 +68,11 @@ class Matrix:
         self.scope = scope
         self.embedder = embedder
         self.dimension = dimension
-        self.seq = 0
-        self.vector_generation = 0
-        self.user_numbers: dict[str, int] = {}
         self._clear(0)
 
     def _clear(self, capacity: int) -> None:
+        self.seq, self.vector_generation = 0, -1  # until all is read, it has seen nothing
+        self.user_numbers: dict[str, int] = {}
         self.count = 0
         self.dead = 0
         self.with_context = False
@@ -131,12 +131,18 @@ class Matrix:
         return self._usual.copy()
 
     def years(self) -> tuple[int, ...]:
-        """Return the years in which rows were created."""
-        created = self.created[: self.count]
-        if not self.count:
-            return ()
-        first, last = (1970 + int(moment // YEAR) for moment in (created.min(), created.max()))
-        return tuple(range(first, min(last, first + 50) + 1))
+        """Return the years in which live rows were created; a row near midnight may count for both."""
+        created = self.created[: self.count][self.alive[: self.count]]
+        years = [1970 + np.unique((created + shift) // YEAR) for shift in (-DAY, DAY)]
+        return tuple(np.unique(np.concatenate(years)).astype(int).tolist())
+
+    def named(self, query: str) -> frozenset[int]:
+        """Return the numbers of the users whom a question names and who have a live row."""
+        if not self.user_numbers:
+            return frozenset()
+        found = ranking.named(query, self.user_numbers)
+        users = self.users[: self.count][self.alive[: self.count]] if found else ()
+        return frozenset(number for number in found if np.any(users == number))
 
     def places(self, rowids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the places of live rows."""
@@ -155,7 +161,8 @@ class Matrix:
         cursor.row_factory = None
         found = cursor.execute(
             "select m.rowid, 1 - vec_distance_cosine(v.embedding, :query) from memories m"
-            " join vec_memories v on v.memory = m.rowid and v.embedder = :embedder where m.scope = :scope",
+            " join vec_memories v on v.memory = m.rowid and v.embedder = :embedder"
+            " and length(v.embedding) = length(:query) where m.scope = :scope",
             {"query": query.tobytes(), "scope": self.scope, "embedder": self.embedder},
         ).fetchall()
         if found:
@@ -235,6 +242,8 @@ class Matrix:
         neighbours = np.full((capacity, 4), -1, dtype=np.int32)
         neighbours[: self.count] = self.neighbours[: self.count]
         self.neighbours = neighbours
+        if capacity * self.dimension * 4 > MOST_VECTOR_BYTES:
+            self.vectors = None
         if self.vectors is not None:
             vectors = np.zeros((capacity, self.dimension), dtype=np.float32)
             vectors[: self.count] = self.vectors[: self.count]

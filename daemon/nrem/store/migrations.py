@@ -86,7 +86,6 @@ create table scopes (
     name text not null,
     created_at integer not null,
     removed_at integer,                       -- set first, then the rows go; start-up finishes the work
-    generation integer not null default 0,    -- raised by every change; what cached vectors are compared with
     memory_count integer not null default 0,
     term_count integer not null default 0     -- with memory_count: the average length, for ranking
 );
@@ -247,7 +246,7 @@ create table recalls (
     request text not null,                    -- mode, limit, filters: what else was asked
     seq integer not null,                     -- the scope's last event that the answer has seen
     config_hash text not null,
-    ranker integer not null,
+    ranker text not null,
     embedder text,
     degraded text not null
 );

@@ -20,7 +20,8 @@ class Recall:
     request: str
     seq: int
     config_hash: str
-    ranker: int
+    ranker: str
+    """Of ranking and of terms: with another one, the same question may have another answer."""
     embedder: str | None
     degraded: str
     hits: tuple[tuple[str, float, float], ...]

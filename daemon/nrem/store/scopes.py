@@ -51,8 +51,12 @@ def list_(db: Connection) -> list[tuple[Scope, int]]:
 
 def count(db: Connection, scope: int) -> int:
     """Return how many memories a scope has."""
-    value: int = db.execute("select memory_count from scopes where scope = ?", (scope,)).fetchone()[0]
-    return value
+    row = db.execute(
+        "select memory_count from scopes where scope = ? and removed_at is null", (scope,)
+    ).fetchone()
+    if row is None:
+        raise _gone()
+    return int(row[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +73,23 @@ def state(db: Connection, scope: int) -> State:
     row = db.execute(
         "select (select max(seq) from events e where e.scope = s.scope), vector_generation,"
         " (select value from store_meta where key = 'embedder'),"
-        " (select value from store_meta where key = 'dimension') from scopes s where s.scope = ?",
+        " (select value from store_meta where key = 'dimension') from scopes s"
+        " where s.scope = ? and removed_at is null",
         (scope,),
     ).fetchone()
+    if row is None:
+        raise _gone()
     return State(row[0], row[1], row[2], int(row[3] or 0))
 
 
+def _gone() -> NotFound:
+    return NotFound("this agent was removed", hint="nrem agent list", code="agent_not_found")
+
+
 def touch(db: Connection, scope: int, *, memories: int, terms: int) -> None:
-    """Note a change of a scope's memories: its generation, and what its size changed by."""
+    """Note what the size of a scope changed by."""
     db.execute(
-        "update scopes set generation = generation + 1, memory_count = memory_count + ?,"
-        " term_count = term_count + ? where scope = ?",
+        "update scopes set memory_count = memory_count + ?, term_count = term_count + ? where scope = ?",
         (memories, terms, scope),
     )
 

@@ -188,15 +188,17 @@ def fill(db: Connection, missing: Missing, vector: Vector) -> bool:
     """Store a vector that came late, if the text it was made from is still the memory's."""
     row = db.execute(
         "select content_hash, scope, (select max(seq) from events e where e.scope = m.scope) from memories m"
-        " where rowid = ?",
-        (missing.rowid,),
+        " where rowid = ? and scope = ? and user_id is ?",
+        (missing.rowid, missing.scope, missing.user),
     ).fetchone()
     if row is None or row[0] != missing.content_hash:
         return False
     db.execute("delete from vec_memories where memory = ? and embedder = ?", (missing.rowid, vector.embedder))
     insert(db, missing.rowid, row[1], row[2], vector)
-    db.execute("delete from pending_vectors where memory = ?", (missing.rowid,))
-    db.execute("update scopes set vector_generation = vector_generation + 1 where scope = ?", (row[1],))
+    known = serving(db)
+    if known is not None and known.embedder == vector.embedder:  # others are not searched yet
+        db.execute("delete from pending_vectors where memory = ?", (missing.rowid,))
+        db.execute("update scopes set vector_generation = vector_generation + 1 where scope = ?", (row[1],))
     return True
 
 
@@ -214,6 +216,11 @@ def note_all_lacking(db: Connection, wanted: Serving) -> int:
     """Make every memory without such a vector pending; return how many they are."""
     values = {"embedder": wanted.embedder, "dimension": wanted.dimension}
     db.execute(
+        f"delete from pending_vectors where not exists (select 1 from memories m"
+        f" where m.rowid = pending_vectors.memory and {_LACKS})",
+        values,
+    )
+    db.execute(
         f"insert or ignore into pending_vectors select rowid, 0 from memories m where {_LACKS}", values
     )
     return int(db.execute(f"select count(*) from memories m where {_LACKS}", values).fetchone()[0])
@@ -228,13 +235,13 @@ def note_failed(db: Connection, rowid: int) -> None:
     )
 
 
-def drop_others(db: Connection, embedder: str, *, limit: int) -> int:
-    """Delete some vectors of other embedders; return how many."""
+def drop_others(db: Connection, kept: Serving, *, limit: int) -> int:
+    """Delete some vectors of other embedders or dimensions; return how many."""
     return int(
         db.execute(
-            "delete from vec_memories where rowid in"
-            " (select rowid from vec_memories where embedder <> ? limit ?)",
-            (embedder, limit),
+            "delete from vec_memories where rowid in (select rowid from vec_memories"
+            " where embedder <> ? or length(embedding) <> 4 * ? limit ?)",
+            (kept.embedder, kept.dimension, limit),
         ).rowcount
     )
 

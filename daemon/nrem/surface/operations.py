@@ -10,7 +10,7 @@ from nrem.core import agents, browse, reembed
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
-from nrem.core.recall import recall
+from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
 from nrem.errors import NotFound
 from nrem.model import AgentConfig, Caller
@@ -19,11 +19,14 @@ from nrem.runtime.app import App
 
 def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Run an operation by name on what came over the wire; return its answer as JSON-ready values."""
-    operation = wire.OPERATIONS.get(name)
-    if operation is None:
+    if name not in wire.OPERATIONS:
         raise NotFound(f"there is no operation {name}", hint=f"there are {', '.join(wire.OPERATIONS)}")
-    request = wire.read(operation.takes, body)
-    return wire.write(operation, BINDING[name](app, caller, request))
+    return wire.write(wire.OPERATIONS[name], execute(app, caller, name, body))
+
+
+def execute(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> Any:
+    """Run an operation by name on what came over the wire; return the record that it gives."""
+    return BINDING[name](app, caller, wire.read(wire.OPERATIONS[name].takes, body))
 
 
 def _remember(app: App, caller: Caller, request: wire.Remember) -> wire.Stored:
@@ -56,6 +59,13 @@ def _remember_many(app: App, caller: Caller, request: wire.RememberMany) -> wire
 def _recall(app: App, caller: Caller, request: wire.Recall) -> wire.Recalled:
     scope = app.scope(request.agent)
     settings = app.settings(scope)
+    embedder = app.serving_embedder()
+    try:
+        return recall(app.store, embedder, settings, scope, request, caller=caller, clock=app.clock)
+    except EmbeddingModelChanged:
+        app.reembedded()  # perhaps it was switched just now
+        if app.serving_embedder() is embedder:
+            raise
     return recall(app.store, app.serving_embedder(), settings, scope, request, caller=caller, clock=app.clock)
 
 

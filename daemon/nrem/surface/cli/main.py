@@ -9,6 +9,9 @@ import click
 from nrem import __version__
 
 COMMANDS = {
+    "up": "daemon",
+    "down": "daemon",
+    "status": "daemon",
     "init": "setup",
     "config": "setup",
     "completion": "setup",

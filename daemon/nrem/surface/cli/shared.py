@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from nrem import config, wire
+from nrem.client import Client, is_up
 from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
 from nrem.model import KIND_ALIASES, Caller, Kind
 from nrem.runtime.app import App
@@ -53,8 +54,7 @@ class Group(click.Group):
 def report(error: NremError, *, as_json: bool) -> None:
     """Show an error on the error stream."""
     if as_json:
-        shown = {"code": error.code, "message": error.message, "hint": error.hint, "field": error.field}
-        show_json({"error": {name: value for name, value in shown.items() if value is not None}}, err=True)
+        show_json({"error": error.as_json()}, err=True)
         return
     click.echo(f"Error: {clean(error.message)}", err=True)
     if error.hint:
@@ -63,8 +63,14 @@ def report(error: NremError, *, as_json: bool) -> None:
 
 @contextmanager
 def store(*, create: bool = False) -> Iterator[Call]:
-    """Open the store for one command, and lend a function that runs an operation by name."""
-    with App.open(config.home(), create=create, wait=LOCK_SECONDS) as app:
+    """Lend a function that runs an operation by name: in the daemon, or here when none is up."""
+    home = config.home()
+    path = config.socket(home)
+    if is_up(path):
+        with Client(path) as client:
+            yield client.call
+        return
+    with App.open(home, create=create, wait=LOCK_SECONDS) as app:
         yield lambda name, **body: call(app, OWNER, name, body)
 
 
