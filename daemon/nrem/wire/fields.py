@@ -1,0 +1,147 @@
+"""The types of fields: what each takes, and what it says to what it refuses."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
+
+from nrem.model import KIND_ALIASES, Role, Trust
+
+DEPTH = 64
+BATCH = 1000
+TEXT_BYTES = 64 << 10
+LABEL = 512
+TAGS = 64
+PAGE = 1000
+LAST_MOMENT = 253_402_300_799_999  # the end of the year 9999, the last that ISO-8601 writes with four digits
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError("is not valid Unicode (it has a lone surrogate)") from None
+    return value
+
+
+def _label(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("must not contain a NUL character")
+    if not value.strip():
+        raise ValueError("must not be blank")
+    return _text(value)
+
+
+def _content(value: str) -> str:
+    if is_blank(value):
+        raise ValueError("must not be blank")
+    return _text(value)
+
+
+def is_blank(value: str) -> bool:
+    """Tell whether a text has nothing to see: white space, controls, zero-width characters."""
+    return all(c.isspace() or unicodedata.category(c) in ("Cc", "Cf") for c in value)
+
+
+def _json_object(value: Any) -> Any:
+    """Refuse what JSON cannot carry or what is nested too deep, without recursion."""
+    level = [value]
+    for _ in range(DEPTH + 1):
+        below: list[Any] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list | tuple):
+                below += item
+            elif isinstance(item, str):
+                _text(item)
+            elif isinstance(item, float) and not math.isfinite(item):
+                raise ValueError("must not contain NaN or infinity")
+            elif not isinstance(item, int | float | bool | None):
+                raise ValueError(f"must be JSON, not {type(item).__name__}")
+            if isinstance(item, dict) and not all(isinstance(key, str) for key in item):
+                raise ValueError("must have texts as keys")
+        if not below:
+            break
+        level = below
+    else:
+        raise ValueError(f"is nested deeper than {DEPTH} levels")
+    if len(json.dumps(value, ensure_ascii=False).encode()) > TEXT_BYTES:
+        raise ValueError(f"is larger than {TEXT_BYTES} bytes as JSON")
+    return value
+
+
+def yes(value: bool) -> bool:
+    if not value:
+        raise ValueError("must be true: an agent is removed only together with its memories")
+    return value
+
+
+def _agent_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?", value):
+        raise ValueError(
+            "must be of lower-case letters, digits, _ and - (at most 64), with an organisation and a dot"
+            " before it if you like: ana, or acme.ana"
+        )
+    return value
+
+
+def _kind(value: Any) -> Any:
+    if value == "relationship":
+        raise ValueError("a relationship is not a memory; relationships have an operation of their own")
+    if not isinstance(value, str) or value not in KIND_ALIASES:
+        raise ValueError(f"must be one of {', '.join(KIND_ALIASES)}")
+    return value
+
+
+def _moment(value: Any) -> Any:
+    """Read ISO-8601 (no offset means UTC; a date means its first moment) or epoch milliseconds."""
+    if isinstance(value, str):
+        _text(value)
+        try:
+            moment = datetime.fromisoformat(value)
+        except ValueError:
+            raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01") from None
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=UTC)
+        value = round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01")
+    if not 0 <= value <= LAST_MOMENT:
+        raise ValueError("must lie between the years 1970 and 9999")
+    return value
+
+
+def slug(value: str) -> str:
+    """Return the one spelling of a category: lower case, runs of anything but letters and digits as `_`."""
+    spelled = unicodedata.normalize("NFC", unicodedata.normalize("NFC", value).lower())
+    kept = (c if unicodedata.category(c)[0] in "LMN" else "_" for c in spelled)
+    return re.sub("_+", "_", "".join(kept)).strip("_") or "general"
+
+
+def choices(*names: str) -> Any:
+    return Field(validation_alias=AliasChoices(*names))
+
+
+AgentName = Annotated[str, Field(examples=["ana"]), AfterValidator(_agent_name)]
+Content = Annotated[str, AfterValidator(_content)]
+Text = Annotated[str, AfterValidator(_text)]
+Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
+Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
+"""Not a slug yet: a secret must be found before its spelling changes."""
+Tags = Annotated[list[Label], Field(max_length=TAGS)]
+Embedding = Annotated[
+    list[Annotated[float, Field(allow_inf_nan=False)]], Field(min_length=1, max_length=65_536)
+]
+Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
+KindWord = Annotated[str, BeforeValidator(_kind)]
+Time = Annotated[int, BeforeValidator(_moment)]
+Parsed = Annotated[Role, Field(strict=False)]
+TrustWord = Annotated[Trust, Field(strict=False)]

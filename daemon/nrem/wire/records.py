@@ -1,0 +1,366 @@
+"""What the operations take and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
+
+from nrem.model import KIND_ALIASES, AgentConfig, Filter, Kind, Memory, Moment, Version
+from nrem.wire.fields import (
+    BATCH,
+    PAGE,
+    AgentName,
+    Category,
+    Content,
+    Embedding,
+    Json,
+    KindWord,
+    Label,
+    Parsed,
+    Tags,
+    Text,
+    Time,
+    TrustWord,
+    Unit,
+    choices,
+    slug,
+    yes,
+)
+
+
+class Input(BaseModel):
+    """What an operation takes: exact types, no unknown fields."""
+
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, populate_by_name=True, str_max_length=16 << 20
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """What became of one memory that was to be remembered."""
+
+    id: str
+    stored: bool
+    deduplicated: bool = False
+    reason: Literal["evicted", "differs"] | None = None
+    """Why it was not stored although it was new: a cap left no room for it, or another text came in before
+    under its legacy id."""
+    redacted: tuple[str, ...] = ()
+    """Which secret rules fired; their finds were replaced before anything was written."""
+
+
+# Agents
+
+
+class AgentRef(Input):
+    agent: AgentName = Field(validation_alias=AliasChoices("agent", "agent_id", "agentId"))
+
+
+class AddAgent(AgentRef):
+    pass
+
+
+class ListAgents(Input):
+    pass
+
+
+class RemoveAgent(AgentRef):
+    erase: Annotated[bool, AfterValidator(yes)] = Field(
+        description="Must be true: all memories of the agent and their history are deleted for good."
+    )
+
+
+class SetAgentConfig(AgentRef):
+    config: Json
+    message: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    agent: str
+    memories: int
+    created_at: Moment
+    config_version: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    agents: tuple[Agent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfigs:
+    versions: tuple[AgentConfig, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedAgent:
+    agent: str
+    memories: int
+
+
+# Memories
+
+
+class Draft(Input):
+    """A memory to be stored, before importance, concepts and secrets were looked at."""
+
+    content: Content
+    kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
+    category: Category = "general"
+    tags: Tags = []
+    data: Json | None = None
+    metadata: Json | None = None
+    context: Text | None = None
+    importance: Unit | None = Field(default=None, description="Cost of forgetting; derived when not given.")
+    confidence: Unit = 1.0
+    role: Parsed | None = None
+    session: Label | None = Field(
+        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
+    )
+    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
+    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
+    pinned: bool = False
+    source: Label | None = None
+    trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
+    trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
+    embedding: Embedding | None = Field(default=None, description="Its vector, if the caller has it.")
+    legacy_id: Label | None = Field(
+        default=None, description="Its id in another system; a known one is not stored again."
+    )
+    created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
+    updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
+    expires_at: Time | None = None
+    consolidated_at: Time | None = None
+
+
+class Remember(AgentRef, Draft):
+    pass
+
+
+class RememberMany(AgentRef):
+    memories: Annotated[list[Draft], Field(min_length=1, max_length=BATCH)]
+    dry_run: bool = Field(default=False, description="Only check; nothing is stored.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMany:
+    memories: tuple[Stored, ...]
+
+
+class MemoryRef(AgentRef):
+    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"))
+
+
+class Edit(MemoryRef):
+    """What to change; a field that is not given stays as it is."""
+
+    content: Content | None = None
+    category: Category | None = None
+    tags: Tags | None = None
+    data: Json | None = None
+    metadata: Json | None = None
+    context: Text | None = None
+    importance: Unit | None = None
+    confidence: Unit | None = None
+    expires_at: Time | None = None
+    version: int | None = Field(
+        default=None, ge=1, description="Refuse the edit unless this is still the version."
+    )
+
+
+class Conditions(AgentRef):
+    """Which memories: every given condition must hold."""
+
+    kinds: Annotated[
+        list[KindWord], choices("kinds", "memory_types"), Field(max_length=len(KIND_ALIASES))
+    ] = []
+    category: Category | None = None
+    tags_any: Tags = []
+    tags_all: Tags = []
+    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
+    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
+    session: Label | None = Field(
+        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
+    )
+    metadata: Json | None = Field(default=None, description="Memories whose metadata holds all of this.")
+    after: Time | None = Field(default=None, description="Created at or after this moment.")
+    before: Time | None = Field(default=None, description="Created before this moment.")
+    trust: TrustWord | None = None
+    pinned: bool | None = None
+
+    def filter(self, *, exclude: tuple[Kind, ...] = ()) -> Filter:
+        return Filter(
+            kinds=tuple(KIND_ALIASES[word] for word in self.kinds),
+            exclude_kinds=exclude,
+            category=None if self.category is None else slug(self.category),
+            tags_any=tuple(self.tags_any),
+            tags_all=tuple(self.tags_all),
+            room=self.room,
+            user=self.user,
+            session=self.session,
+            metadata=self.metadata,
+            after=self.after,
+            before=self.before,
+            trust=self.trust,
+            pinned=self.pinned,
+        )
+
+
+class ListMemories(Conditions):
+    limit: int = Field(default=20, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    page: int | None = Field(default=None, ge=1, le=1_000_000, description="A page by number, with totals.")
+    cursor: Label | None = Field(default=None, description="The `next` of the page before.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    memories: tuple[Memory, ...]
+    next: str | None = None
+    """The cursor of the next page; None at the end."""
+    page: int | None = None
+    limit: int
+    total: int | None = None
+    total_pages: int | None = None
+
+
+class Recall(Conditions):
+    query: Text = Field(default="", description="The question, in the words of whoever asks it.")
+    embedding: Embedding | None = Field(default=None, description="A vector in place of the query.")
+    mode: Literal["keyword", "vector", "hybrid"] = "hybrid"
+    limit: int = Field(default=5, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    budget: int | None = Field(
+        default=None, ge=1, le=1_000_000, description="Most tokens that the hits may have together."
+    )
+    threshold: float | None = Field(
+        default=None, ge=-1, le=1, allow_inf_nan=False, description="Least cosine; needs vectors."
+    )
+    profile: Literal["default", "agentos"] | None = None
+    asked_at: Time | None = Field(default=None, description="When it was asked, if not now.")
+    expired: bool = Field(default=False, description="Also memories that have expired.")
+    explain: bool = Field(default=False, description="Give each hit's score and its parts.")
+    observe: bool = Field(default=True, description="Record the recall; false leaves no trace.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """A score and the parts that it is the sum of."""
+
+    score: float
+    parts: dict[str, float]
+    cosine: float | None = None
+    coverage: float = 0.0
+    """The share of the question's terms that the memory has."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    memory: Memory
+    explain: Explained | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    recall_id: str | None
+    """None when nothing was recorded."""
+    hits: tuple[Hit, ...]
+    mode: str
+    degraded: tuple[str, ...] = ()
+    """What could not be used: `vector` when the embedder did not answer."""
+    notes: tuple[str, ...] = ()
+
+
+class Embed(Input):
+    texts: Annotated[list[Content], Field(min_length=1, max_length=BATCH)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Embedded:
+    embedder: str
+    dimension: int
+    embeddings: tuple[tuple[float, ...] | None, ...]
+    """None for a text that the embedder has no vector for."""
+
+
+class Reembed(Input):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reembedded:
+    embedder: str
+    done: int
+    """Vectors made by this step."""
+    left: int
+    """Memories that have none yet; 0 when the new vectors serve."""
+    failed: int = 0
+    """Memories that the embedder has no vector for."""
+
+
+class Export(Conditions):
+    format: Literal["nrem", "initrunner"] = "nrem"
+    limit: int = Field(default=PAGE, ge=1, le=PAGE)
+    cursor: Label | None = Field(default=None, description="The `next` of the page before.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InitRunnerMemory:
+    """A memory in the shape of InitRunner's own export."""
+
+    id: str
+    content: str
+    category: str
+    created_at: Moment
+    memory_type: str
+    metadata: dict[str, Any] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    memories: tuple[Memory | InitRunnerMemory, ...]
+    left_out: int = 0
+    """Memories of this page whose kind the format does not have."""
+    next: str | None = None
+
+
+class Clear(Conditions):
+    sessions_only: bool = Field(default=False, description="Only turns of conversations.")
+    memories_only: bool = Field(default=False, description="Everything but turns of conversations.")
+    dry_run: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cleared:
+    count: int
+    dry_run: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A memory with its use, which is not part of its state."""
+
+    memory: Memory
+    access_count: int
+    last_accessed_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changed:
+    id: str
+    version: int
+    redacted: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forgotten:
+    id: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Versions:
+    id: str
+    versions: tuple[Version, ...]
