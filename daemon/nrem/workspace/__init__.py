@@ -1,0 +1,1 @@
+"""The only git, and the only files of a workspace."""
