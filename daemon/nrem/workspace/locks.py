@@ -88,9 +88,8 @@ def clear_stale(git: Path, *, now: float) -> tuple[str, ...]:
     removed = []
     for lock in _lock_files(git):
         stat = lock.lstat()
-        # git makes no lock beside a loose object or the index of a pack; dulwich does.
-        in_store = lock.parent.parent.name == "objects" and (len(lock.parent.name) == 2 or ".idx" in lock.name)
-        if in_store or (stat.st_dev, stat.st_ino) in ours or now - stat.st_mtime > STALE:
+        # git makes no lock for the index of a pack; dulwich does.
+        if lock.name.endswith(".idx.lock") or (stat.st_dev, stat.st_ino) in ours or now - stat.st_mtime > STALE:
             lock.unlink()
             removed.append(lock.relative_to(git).as_posix())
     for mark in marks.glob("*"):
@@ -101,4 +100,4 @@ def clear_stale(git: Path, *, now: float) -> tuple[str, ...]:
 def _lock_files(git: Path) -> Iterator[Path]:
     yield from git.glob("*.lock")
     yield from (git / "refs").rglob("*.lock")
-    yield from (git / "objects").glob("*/*.lock")
+    yield from (git / "objects").glob("pack/*.lock")

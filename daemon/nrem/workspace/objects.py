@@ -1,73 +1,73 @@
-"""Git objects on disk: durable before anything names them, and packed when there are many."""
+"""Git objects on disk: one small pack for each commit, durable before anything names it, and merged later.
+
+A loose file for each object would cost a commit nine files and nine folders to sync; a pack costs two and one.
+"""
 
 from __future__ import annotations
 
-import contextlib
 import os
-import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
-from dulwich.errors import ObjectFormatException
 from dulwich.object_store import DiskObjectStore
 from dulwich.objects import ObjectID, ShaFile
-from dulwich.pack import pack_objects_to_data
+from dulwich.pack import (
+    Pack,
+    UnpackedObject,
+    deltify_pack_objects,
+    full_unpacked_object,
+    write_pack_data,
+    write_pack_index,
+)
 
-MANY = 64
-"""More new objects than this go into a pack at once: two files to sync instead of one for each."""
-BATCH = 512
-"""Objects of one pack; what packing holds in memory, and the longest chain of deltas."""
-_SYNCS = 6
-"""How many files are synced at a time; the file system writes its journal once for all that wait."""
+UNFINISHED = "tmp_pack_nrem"
+"""How the name of a pack begins while it is written; git's own cleaning takes everything called tmp_."""
+_LEVEL = 1
+"""Compression of a commit's own pack; merging compresses with deltas."""
+_ALIKE = 96
+"""Versions of one file begin alike; this many bytes tell which objects are worth comparing."""
+_CHAIN = 256
+"""The longest chain of deltas."""
 
 
 def write_durably(store: DiskObjectStore, objects: Iterable[ShaFile], files: Sequence[int] = ()) -> None:
-    """Write objects, and return when they, their folders and the open files given are on the disk."""
+    """Write objects as a pack, and return when it and the open files given are on the disk."""
     new = list({obj.id: obj for obj in objects}.values())
-    if len(new) > MANY:
-        write_pack(store, new)
-        new = []
-    folders = {Path(store.path) / obj.id[:2].decode() for obj in new}
-    made = [folder for folder in folders if not folder.exists()]
-    with ThreadPoolExecutor(_SYNCS) as pool:
-        written = [pool.submit(_write_loose, store, obj) for obj in new]
-        written += [pool.submit(os.fsync, file) for file in files]
-        for task in written:
-            task.result()
-        # One after the other: whatever writes the first writes the rest with it.
-        for folder in [*sorted(folders), *([Path(store.path)] if made else [])]:
-            sync_folder(folder)
+    _write_pack(store, map(full_unpacked_object, new), len(new), level=_LEVEL, files=files)
 
 
-def write_pack(store: DiskObjectStore, objects: Sequence[ShaFile]) -> None:
-    """Write objects as one pack, durably; versions of one file become deltas of each other."""
-    # Versions of a file begin alike, so the beginning is what puts them side by side.
-    hinted = [(obj, obj.as_raw_string()[:64]) for obj in objects]
-    store.add_pack_data(*pack_objects_to_data(hinted, deltify=True, delta_window_size=2))
-    sync_folder(Path(store.pack_dir))
+def merge_packs(store: DiskObjectStore) -> int:
+    """Merge loose objects and small packs into one pack, and return how many files it stands for.
 
-
-def pack_loose(store: DiskObjectStore) -> Iterator[int]:
-    """Move loose objects into packs, yielding how many after each pack; a loose one goes when its pack is durable."""
-    folders = Path(store.path)
-    loose = (
-        ObjectID((folder.name + file.name).encode())
-        for folder in sorted(folders.glob("??"))
-        for file in sorted(folder.iterdir())
-        if len(file.name) == 38
-    )
-    ids = list(loose)
-    todo = iter(ids)
-    while batch := list(islice(todo, BATCH)):
-        objects = [store[id] for id in batch]
-        write_pack(store, objects)
-        for id in batch:
-            with contextlib.suppress(FileNotFoundError):
-                store.delete_loose_object(id)
-        yield len(batch)
+    Taken are the smallest packs, for as long as the next is not twice as large as all before it: so each object
+    is moved a few times only, however long the history grows. What was merged goes once the new pack is durable.
+    """
+    loose = [file for file in Path(store.path).glob("??/*") if len(file.name) == 38]
+    packs = _small_packs(store, len(loose))
+    if len(loose) + len(packs) < 2:
+        return 0
+    ids = [ObjectID((file.parent.name + file.name).encode()) for file in loose]
+    ids += [ObjectID(entry[0].hex().encode()) for pack in packs for entry in pack.index.iterentries()]
+    unique = list(dict.fromkeys(ids))
+    written = _write_pack(store, _as_deltas(store, unique), len(unique), level=-1)
+    for file in loose:
+        file.unlink(missing_ok=True)
+    for pack in packs:
+        base = Path(os.fsdecode(pack.data.filename)).with_suffix("")
+        if base != written:
+            pack.close()
+            for suffix in (".idx", ".rev", ".pack"):
+                base.with_suffix(suffix).unlink(missing_ok=True)
     store.prune()
+    return len(loose) + len(packs)
+
+
+def clear_unfinished(store: DiskObjectStore) -> None:
+    """Remove what a killed process had begun to write."""
+    for file in Path(store.pack_dir).glob(f"{UNFINISHED}*"):
+        file.unlink()
 
 
 def sync_folder(folder: Path) -> None:
@@ -79,21 +79,70 @@ def sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def _write_loose(store: DiskObjectStore, obj: ShaFile) -> None:
-    path = Path(store.path, obj.id[:2].decode(), obj.id[2:].decode())
-    # One that is there may be the empty file of a power cut, which dulwich would take for written.
-    if path.exists() and not _holds(path, obj):
-        path.unlink()
-    store.add_object(obj)
+def _write_pack(
+    store: DiskObjectStore,
+    records: Iterator[UnpackedObject],
+    count: int,
+    *,
+    level: int,
+    files: Sequence[int] = (),
+) -> Path:
+    folder = Path(store.pack_dir)
+    data, index = (folder / f"{UNFINISHED}{suffix}-{os.getpid()}-{id(records)}" for suffix in (".pack", ".idx"))
+    try:
+        with _new(data) as pack_file, _new(index) as index_file:
+            entries, checksum = write_pack_data(
+                pack_file.write, records, store.object_format, num_records=count, compression_level=level
+            )
+            pack_file.flush()
+            rows = sorted((id, offset, crc) for id, (offset, crc) in entries.items())
+            write_pack_index(index_file, rows, checksum, version=2)
+            index_file.flush()
+            synced = (*files, pack_file.fileno(), index_file.fileno())
+            for fd in synced:
+                _start_writing(fd)
+            for fd in synced:
+                os.fsync(fd)
+        base = folder / f"pack-{checksum.hex()}"
+        data.rename(base.with_suffix(".pack"))
+        index.rename(base.with_suffix(".idx"))  # last: git uses a pack from then on
+        sync_folder(folder)
+    finally:
+        data.unlink(missing_ok=True)
+        index.unlink(missing_ok=True)
+    return base
 
 
-def _holds(path: Path, obj: ShaFile) -> bool:
-    """Tell whether a loose object is there with its whole content, and make sure that it stays."""
-    with open(path, "rb") as file:
-        try:
-            found = ShaFile.from_file(file)
-            same = found.type_num == obj.type_num and found.as_raw_string() == obj.as_raw_string()
-        except (ObjectFormatException, zlib.error, ValueError, AssertionError):
-            return False
-        os.fsync(file.fileno())
-    return same
+def _new(path: Path) -> BinaryIO:
+    return open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444), "wb")
+
+
+def _start_writing(fd: int) -> None:
+    """Let the kernel begin, so that the syncs that follow find the work half done."""
+    if hasattr(os, "posix_fadvise"):
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def _small_packs(store: DiskObjectStore, loose: int) -> list[Pack]:
+    kept = {file.stem for file in Path(store.pack_dir).glob("*.keep")}
+    packs = [pack for pack in store.packs if Path(os.fsdecode(pack.data.filename)).stem not in kept]
+    small: list[Pack] = []
+    total = loose
+    for pack in sorted(packs, key=len):
+        if small and len(pack) > 2 * total:
+            break
+        small.append(pack)
+        total += len(pack)
+    return small
+
+
+def _as_deltas(store: DiskObjectStore, ids: Sequence[ObjectID]) -> Iterator[UnpackedObject]:
+    """Yield objects so that versions of one file are deltas of each other; holds a chain in memory, not more."""
+    alike: defaultdict[tuple[int, bytes], list[ObjectID]] = defaultdict(list)
+    for id in ids:
+        kind, content = store.get_raw(id)
+        alike[kind, content[:_ALIKE]].append(id)
+    for versions in alike.values():
+        for start in range(0, len(versions), _CHAIN):
+            found = (store[id] for id in versions[start : start + _CHAIN])
+            yield from deltify_pack_objects(found, window_size=1)

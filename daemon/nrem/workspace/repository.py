@@ -121,10 +121,11 @@ class Repository:
         self._repo = repo
         self._wait = wait
         self._mutex = threading.RLock()
+        self._packing = threading.Lock()
+        self._last_index = (b"", Index.empty())
+        self._recent: dict[ObjectID, ShaFile] = {}
         store = repo.object_store
         assert isinstance(store, DiskObjectStore)
-        # Set here and not as core.fsyncObjectFiles: git warns about that key at every call.
-        store.fsync_object_files = True
         self._store = store
 
     @classmethod
@@ -166,6 +167,7 @@ class Repository:
     def clear_locks(self, *, now: int) -> tuple[str, ...]:
         """Remove the locks of killed processes and return their names; only for the holder of the daemon's lock."""
         with self._mutex:
+            objects.clear_unfinished(self._store)
             return locks.clear_stale(self._git, now=now / 1000)
 
     def commit(
@@ -195,9 +197,13 @@ class Repository:
                     raise self._moved()
                 self._check_place()
                 os.write(ref.fd, commit.id + b"\n")
-                _write(index.fd, self._index(parent, edits, removed).render())
+                entries = self._index(parent, edits, removed)
+                rendered = entries.render()
+                _write(index.fd, rendered)
                 objects.write_durably(self._store, [*new, commit], (index.fd, ref.fd))
                 index.publish()
+                self._last_index = (rendered[-20:], entries)
+                self._recent = {obj.id: obj for obj in (*new, commit) if not isinstance(obj, Blob)}
                 ref.publish()
                 self._log(parent, commit, message)
             objects.sync_folder((self._git / "refs/heads" / self.branch).parent)
@@ -205,11 +211,10 @@ class Repository:
             return commit.id.decode()
 
     def pack(self) -> int:
-        """Pack the loose objects and return how many there were. Commits get their turn after every pack."""
-        packed = 0
-        for count in self._turns(objects.pack_loose(self._store)):
-            packed += count
-        return packed
+        """Merge small packs and loose objects; return how many files became one. Holds up no commit."""
+        with self._packing, Repo(str(self.root)) as repo:
+            assert isinstance(repo.object_store, DiskObjectStore)
+            return objects.merge_packs(repo.object_store)
 
     # Reading
 
@@ -306,17 +311,13 @@ class Repository:
         with locks.locked(self._git, name, mark=mark, wait=self._wait) as lock:
             yield lock
 
-    def _turns(self, steps: Iterator[int]) -> Iterator[int]:
-        while True:
-            with self._mutex:
-                step = next(steps, None)
-            if step is None:
-                return
-            yield step
+    def _object(self, id: ObjectID) -> ShaFile:
+        """Return an object; those of the last commit are at hand, for the next is made from them."""
+        return self._recent.get(id) or self._store[id]
 
     def _commit(self, id: str) -> Commit:
         try:
-            found = self._store[ObjectID(id.encode())]
+            found = self._object(ObjectID(id.encode()))
         except (KeyError, ValueError, AssertionError):
             raise _no_commit(id) from None
         if not isinstance(found, Commit):
@@ -374,8 +375,7 @@ class Repository:
 
     def _graft(self, id: ObjectID | None, wanted: dict[bytes, Any], new: list[ShaFile]) -> ObjectID | None:
         """Return the tree with the changes in it, None for an empty one; note the objects that are new."""
-        tree = self._store[id] if id else Tree()
-        assert isinstance(tree, Tree)
+        tree = Tree.from_string(self._object(id).as_raw_string()) if id else Tree()
         for name, change in wanted.items():
             mode, old = tree[name] if name in tree else (0, None)
             if isinstance(change, dict):
@@ -397,8 +397,15 @@ class Repository:
         return tree.id
 
     def _index(self, parent: str | None, edits: Mapping[bytes, Entry], removed: Collection[str]) -> Index:
+        """Return the index with the edits in it; the one of our last commit is not parsed again."""
+        checksum, index = self._last_index
+        self._last_index = (b"", Index.empty())
         try:
-            index = Index.parse((self._git / "index").read_bytes())
+            with open(self._git / "index", "rb") as file:
+                file.seek(-20, os.SEEK_END)
+                if file.read() != checksum:
+                    file.seek(0)
+                    index = Index.parse(file.read())
         except FileNotFoundError:
             index = Index.empty()
             known = self.files(parent) if parent else []
