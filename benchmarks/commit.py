@@ -1,7 +1,7 @@
 """What a commit costs, beside `git add && git commit` of the same change, in workspaces of two sizes.
 
-The arms take turns on two equal repositories, so that a busy machine slows both: trust the ratios. nrem's objects,
-ref and index are synced; git is measured as it is installed (it syncs nothing) and with core.fsync=all.
+The arms take turns on equal repositories, so that a busy machine slows all: trust the ratios. nrem's objects,
+ref and index are synced; git is measured as it comes, which syncs nothing, and with core.fsync=all.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ import shutil
 import statistics
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
 from nrem.workspace import journal
+from nrem.workspace.commits import Person, Signature
 from nrem.workspace.journal import StateRecord
-from nrem.workspace.repository import Person, Repository, Signature
+from nrem.workspace.repository import Repository
 
 SIZES = (1_000, 100_000)
 APPENDS = 50
@@ -36,14 +37,18 @@ Files = Mapping[str, bytes]
 
 
 def record(ordinal: int) -> StateRecord:
-    payload = {"content": " ".join(CHOICE.choices(WORDS, k=25)), "id": f"{ordinal:032x}", "kind": "semantic"}
+    payload: dict[str, object] = {
+        "content": " ".join(CHOICE.choices(WORDS, k=25)),
+        "id": f"{ordinal:032x}",
+        "kind": "semantic",
+    }
     payload |= {"category": "general", "created_at": SIGNATURE.at + ordinal, "provenance": {"actor": "ana"}}
     text = json.dumps(payload, sort_keys=True, separators=(",", ":"))
     return StateRecord(ordinal=ordinal, subject=f"{ordinal:032x}", seq=ordinal + 1, payload=text)
 
 
 class Workspace:
-    """A workspace's records, and the files that a change of them touches. A line of state stands for an event too."""
+    """A workspace's records, and the files that a change touches. A line of state stands for an event too."""
 
     def __init__(self, size: int) -> None:
         self.records = {ordinal: record(ordinal) for ordinal in range(size)}
@@ -52,7 +57,11 @@ class Workspace:
     def all(self) -> Files:
         events = range(0, len(self.events), journal.EVENTS_PER_FILE)
         files = journal.render_states(self.records.values())
-        return {**files, **{self._events_path(seq): self._events(seq) for seq in events}, "MEMORY.md": b"# Memory\n"}
+        return {
+            **files,
+            **{self._events_path(seq): self._events(seq) for seq in events},
+            "MEMORY.md": b"# Memory\n",
+        }
 
     def edit(self) -> Files:
         return self._touch([CHOICE.randrange(len(self.records))])
@@ -68,7 +77,10 @@ class Workspace:
         shards = {ordinal // journal.STATES_PER_FILE for ordinal in ordinals}
         states = [self.records[n] for shard in shards for n in journal.ordinals(shard) if n in self.records]
         seqs = range(before - before % journal.EVENTS_PER_FILE, len(self.events), journal.EVENTS_PER_FILE)
-        return {**journal.render_states(states), **{self._events_path(seq): self._events(seq) for seq in seqs}}
+        return {
+            **journal.render_states(states),
+            **{self._events_path(seq): self._events(seq) for seq in seqs},
+        }
 
     def _events_path(self, seq: int) -> str:
         return journal.event_path(seq)
@@ -88,15 +100,12 @@ def git(root: Path, *words: str) -> None:
     subprocess.run(["git", *words], cwd=root, check=True, stdout=subprocess.DEVNULL)
 
 
-def timed(run: Callable[[], object]) -> float:
+def by_git(root: Path, files: Files, sync: str) -> float:
+    """Return how many milliseconds git takes for the same commit."""
     start = perf_counter()
-    run()
-    return (perf_counter() - start) * 1000
-
-
-def by_git(root: Path, files: Files, sync: str) -> None:
     git(root, "-c", f"core.fsync={sync}", "add", "--", *files)
     git(root, "-c", f"core.fsync={sync}", "commit", "-q", "-m", "checkpoint")
+    return (perf_counter() - start) * 1000
 
 
 def measure(folder: Path, size: int, rounds: int) -> dict[str, dict[str, float]]:
@@ -119,17 +128,13 @@ def measure(folder: Path, size: int, rounds: int) -> dict[str, dict[str, float]]
                 files = change()
                 for root in (ours, theirs, synced):
                     put(root, files)
-                parent = head
-
-                def commit(files: Files = files, parent: str | None = parent) -> None:
-                    nonlocal head
-                    head = repository.commit(files, message="checkpoint", signature=SIGNATURE, parent=parent)
-
                 arms = times.setdefault(name, {"nrem": [], "git": [], "git, core.fsync=all": []})
+                start = perf_counter()
+                head = repository.commit(files, message="checkpoint", signature=SIGNATURE, parent=head)
                 taken = {
-                    "git": timed(lambda files=files: by_git(theirs, files, "none")),
-                    "nrem": timed(commit),
-                    "git, core.fsync=all": timed(lambda files=files: by_git(synced, files, "all")),
+                    "nrem": (perf_counter() - start) * 1000,
+                    "git": by_git(theirs, files, "none"),
+                    "git, core.fsync=all": by_git(synced, files, "all"),
                 }
                 if round >= 2:  # the first two warm the caches
                     for arm, milliseconds in taken.items():

@@ -1,7 +1,7 @@
 """Git's index as it lies on disk: entries that are not touched are moved as bytes and never parsed.
 
-Of the formats 2 to 4 all are read, and 2 or 3 is written. Of the extensions only what cannot be computed again is
-kept; git makes the others anew when it wants them.
+Of the formats 2 to 4 all are read, and 2 or 3 is written. Of the extensions only what cannot be computed
+again is kept; git makes the others anew when it wants them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MASK = 0xFFFFFFFF
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """What the index knows of one path: the blob, the mode, and how the file looked when it had that content."""
+    """What the index knows of a path: the blob, the mode, and how the file looked when it had the content."""
 
     blob: bytes
     mode: int

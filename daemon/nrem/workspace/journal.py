@@ -1,7 +1,7 @@
 """What the exporter writes and a rebuild reads: events, state and format as files, and the commit's message.
 
-Pure: records in, bytes out, and back. A line is the one JSON text of its record, so that equal records are equal
-bytes and a changed byte is found.
+Pure: records in, bytes out, and back. A line is the one JSON text of its record, so that equal records are
+equal bytes and a changed byte is found.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def ordinals(number: int) -> range:
 
 
 def first_seq(exported: int) -> int:
-    """Return the event from which on files must be rendered when those up to `exported` are in git already."""
+    """Return the event from which on files must be rendered, when those up to `exported` are in git."""
     return max(1, (exported + 1) // EVENTS_PER_FILE * EVENTS_PER_FILE)
 
 
@@ -116,7 +116,7 @@ def render_events(events: Iterable[Event]) -> dict[str, bytes]:
 
 
 def parse_events(files: Mapping[str, bytes]) -> Iterator[Event]:
-    """Yield the events of all event files in order; raise Corrupt at the first that is not in its chain and place."""
+    """Yield the events of all event files in order; raise Corrupt at the first that does not fit."""
     previous, seq = GENESIS, 0
     for path in sorted(files, key=_number):
         for number, line in enumerate(_lines(files[path], path), 1):
@@ -149,7 +149,7 @@ def render_state(record: StateRecord) -> bytes:
 
 
 def render_states(records: Iterable[StateRecord]) -> dict[str, bytes]:
-    """Return the files of records. Give all live records of each file; a file without any is to be removed."""
+    """Return the files of records; give all live records of each file. One without any is to be removed."""
     ordered = sorted(records, key=lambda record: record.ordinal)
     return {
         path: b"".join(map(render_state, group))
@@ -252,7 +252,12 @@ _EVENT: Mapping[str, tuple[type, ...]] = {
     "payload": (str, type(None)),
     "salt": (str, type(None)),
 }
-_STATE: Mapping[str, tuple[type, ...]] = {"ordinal": (int,), "payload": (dict,), "seq": (int,), "subject": (str,)}
+_STATE: Mapping[str, tuple[type, ...]] = {
+    "ordinal": (int,),
+    "payload": (dict,),
+    "seq": (int,),
+    "subject": (str,),
+}
 
 
 def _record(line: bytes, where: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Git's lock files, taken in a way that tells ours from a person's, also after a crash.
 
-A lock is a hard link to a mark in `.git/nrem/`. Whoever finds `index.lock` with the mark's inode knows that nrem
-made it; a lock without its mark is somebody else's, and is waited for.
+A lock is a hard link to a mark in `.git/nrem/`. Whoever finds `index.lock` with the mark's inode knows that
+nrem made it; a lock without its mark is somebody else's, and is waited for.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(git: Path, name: str, *, mark: str, wait: float) -> Iterator[Lock]:
-    """Hold git's lock on a file of the repository; raise Unavailable when another holds it longer than `wait`."""
+    """Hold git's lock on a file of the repository; raise Unavailable when another keeps it beyond `wait`."""
     target = git / name
     marked = git / MARKS / mark
     marked.parent.mkdir(exist_ok=True)
@@ -80,8 +80,8 @@ def _link(mark: Path, lock: Path, wait: float) -> None:
 def clear_stale(git: Path, *, now: float) -> tuple[str, ...]:
     """Remove the locks that a killed process left, and return their names.
 
-    Only for the holder of the daemon's lock, before its first commit: ours are removed whatever their age, those
-    of others once they are older than an hour.
+    Only for the holder of the daemon's lock, before its first commit: ours are removed whatever their age,
+    those of others once they are older than an hour.
     """
     marks = git / MARKS
     ours = {(stat.st_dev, stat.st_ino) for mark in marks.glob("*") for stat in (mark.lstat(),)}
@@ -89,7 +89,11 @@ def clear_stale(git: Path, *, now: float) -> tuple[str, ...]:
     for lock in _lock_files(git):
         stat = lock.lstat()
         # git makes no lock for the index of a pack; dulwich does.
-        if lock.name.endswith(".idx.lock") or (stat.st_dev, stat.st_ino) in ours or now - stat.st_mtime > STALE:
+        if (
+            lock.name.endswith(".idx.lock")
+            or (stat.st_dev, stat.st_ino) in ours
+            or now - stat.st_mtime > STALE
+        ):
             lock.unlink()
             removed.append(lock.relative_to(git).as_posix())
     for mark in marks.glob("*"):

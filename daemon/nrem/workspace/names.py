@@ -77,7 +77,9 @@ def split(path: str) -> tuple[str, ...]:
         if len(name.encode()) > MAX_NAME:
             raise InvalidField("path", f"has a name longer than {MAX_NAME} bytes", code="path_too_long")
         if name.startswith(TEMPORARY):
-            raise Denied(f"path: names that begin with {TEMPORARY} are nrem's own", code="path_reserved", field="path")
+            raise Denied(
+                f"path: names that begin with {TEMPORARY} are nrem's own", code="path_reserved", field="path"
+            )
     return parts
 
 

@@ -1,6 +1,6 @@
 """Git objects on disk: one small pack for each commit, durable before anything names it, and merged later.
 
-A loose file for each object would cost a commit nine files and nine folders to sync; a pack costs two and one.
+A loose file for each object would be nine files and nine folders to sync; a pack is two files and one folder.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ def write_durably(store: DiskObjectStore, objects: Iterable[ShaFile], files: Seq
 def merge_packs(store: DiskObjectStore) -> int:
     """Merge loose objects and small packs into one pack, and return how many files it stands for.
 
-    Taken are the smallest packs, for as long as the next is not twice as large as all before it: so each object
-    is moved a few times only, however long the history grows. What was merged goes once the new pack is durable.
+    Taken are the smallest packs, for as long as the next is not twice as large as all before it: so each
+    object is moved a few times only, however long the history grows. What was merged goes once the new pack
+    is durable.
     """
     loose = [file for file in Path(store.path).glob("??/*") if len(file.name) == 38]
     packs = _small_packs(store, len(loose))
@@ -64,9 +65,9 @@ def merge_packs(store: DiskObjectStore) -> int:
     return len(loose) + len(packs)
 
 
-def clear_unfinished(store: DiskObjectStore) -> None:
-    """Remove what a killed process had begun to write."""
-    for file in Path(store.pack_dir).glob(f"{UNFINISHED}*"):
+def clear_unfinished(folder: Path) -> None:
+    """Remove from the folder of packs what a killed process had begun to write."""
+    for file in folder.glob(f"{UNFINISHED}*"):
         file.unlink()
 
 
@@ -88,7 +89,9 @@ def _write_pack(
     files: Sequence[int] = (),
 ) -> Path:
     folder = Path(store.pack_dir)
-    data, index = (folder / f"{UNFINISHED}{suffix}-{os.getpid()}-{id(records)}" for suffix in (".pack", ".idx"))
+    data, index = (
+        folder / f"{UNFINISHED}{suffix}-{os.getpid()}-{id(records)}" for suffix in (".pack", ".idx")
+    )
     try:
         with _new(data) as pack_file, _new(index) as index_file:
             entries, checksum = write_pack_data(
@@ -137,7 +140,7 @@ def _small_packs(store: DiskObjectStore, loose: int) -> list[Pack]:
 
 
 def _as_deltas(store: DiskObjectStore, ids: Sequence[ObjectID]) -> Iterator[UnpackedObject]:
-    """Yield objects so that versions of one file are deltas of each other; holds a chain in memory, not more."""
+    """Yield objects, versions of one file as deltas of each other; one chain at a time is in memory."""
     alike: defaultdict[tuple[int, bytes], list[ObjectID]] = defaultdict(list)
     for id in ids:
         kind, content = store.get_raw(id)

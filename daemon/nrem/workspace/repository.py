@@ -1,12 +1,13 @@
 """The repository of one workspace, on dulwich's low level: commits by compare-and-swap, and reading the past.
 
-A commit costs what it changes. Blobs and the trees above them are written, nothing else is looked at; the index is
-edited for the same paths, so that `git status` stays empty and a person's next commit keeps ours.
+A commit costs what it changes. Blobs and the trees above them are written, nothing else is looked at; the
+index is edited for the same paths, so that `git status` stays empty and a person's next commit keeps ours.
 Order: objects and the locked new index and ref are durable, then the index gets its name, then the ref.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import threading
@@ -14,41 +15,24 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from dulwich.errors import NotGitRepository, NotTreeError
-from dulwich.object_store import DiskObjectStore
+from dulwich.file import FileLocked
+from dulwich.object_store import DiskObjectStore, tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.objectspec import parse_commit
-from dulwich.reflog import format_reflog_line
 from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
-from nrem.errors import Conflict, Corrupt, InputError, NotFound
-from nrem.workspace import locks, names, objects
-from nrem.workspace.index import Entry, Index, stat_of
+from nrem.errors import Conflict, Corrupt, NotFound, Unavailable
+from nrem.workspace import commits, locks, names, objects, settings, trees
+from nrem.workspace.commits import Signature, WorkspaceCommit
+from nrem.workspace.index import Entry, Index
+from nrem.workspace.status import Known, Status, compare
 
-BRANCH = "main"
 WAIT = 10.0
 """Seconds that a commit waits for a person's git command to end."""
 
-# What a person's own configuration must not change here. Hooks are off because agents write into the workspace.
-_SETTINGS = (
-    ("core", "autocrlf", "false"),
-    ("core", "fsmonitor", "false"),
-    ("core", "fsync", "all"),
-    ("core", "hooksPath", "/dev/null"),
-    ("core", "looseCompression", "1"),
-    ("core", "safecrlf", "false"),
-    ("core", "splitIndex", "false"),
-    ("core", "untrackedCache", "false"),
-    ("gc", "auto", "0"),
-    ("index", "sparse", "false"),
-    ("index", "version", "2"),
-    ("maintenance", "auto", "false"),
-)
-# Above every .gitattributes: what is in git is what is in the file, byte for byte.
-_ATTRIBUTES = "* -text -filter -ident -working-tree-encoding\n"
 _UNFINISHED = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -56,23 +40,6 @@ _UNFINISHED = {
     "rebase-merge": "rebase",
     "rebase-apply": "rebase",
 }
-_FOLDER, _FILE, _PROGRAM = 0o040000, 0o100644, 0o100755
-_ZERO = b"0" * 40
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
-    name: str
-    email: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
-    """Who a commit is by, who made it, and when."""
-
-    author: Person
-    committer: Person
-    at: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,18 +48,6 @@ class Head:
 
     branch: str | None
     commit: str | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceCommit:
-    id: str
-    parents: tuple[str, ...]
-    author: str
-    committer: str
-    at: int
-    subject: str
-    body: str
-    trailers: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,18 +88,24 @@ class Repository:
         """Make a folder a repository without commits, on the branch `main`."""
         if (root / ".git").exists():
             raise Conflict(f"{root.name} is a repository already", code="repository_exists")
-        Repo.init(root, default_branch=BRANCH.encode()).close()
+        Repo.init(root, default_branch=settings.BRANCH.encode()).close()
         objects.sync_folder(root)
         return cls.open(root)
 
     @classmethod
     def open(cls, root: Path, *, wait: float = WAIT) -> Repository:
-        """Open a workspace's repository and see to its settings; nrem commits to the branch found at the first time."""
+        """Open a workspace's repository, and see to its settings."""
         if not (root / ".git").is_dir():
             raise NotFound(f"{root.name} has no repository of its own", code="repository_not_found")
         try:
-            branch = _configure(root)
+            branch = settings.configure(root)
             repo = Repo(str(root))
+        except FileLocked:
+            raise Unavailable(
+                f"another process changes the settings of {root.name}",
+                hint="repeat; if no git command runs there, remove .git/config.lock",
+                code="repository_locked",
+            ) from None
         except (NotGitRepository, ValueError, OSError) as error:
             raise Corrupt(
                 f"the repository of {root.name} cannot be opened: {type(error).__name__}",
@@ -164,11 +125,14 @@ class Repository:
 
     # Writing
 
-    def clear_locks(self, *, now: int) -> tuple[str, ...]:
-        """Remove the locks of killed processes and return their names; only for the holder of the daemon's lock."""
-        with self._mutex:
-            objects.clear_unfinished(self._store)
-            return locks.clear_stale(self._git, now=now / 1000)
+    @staticmethod
+    def clear_locks(root: Path, *, now: int) -> tuple[str, ...]:
+        """Remove what killed processes left, and return the names of their locks.
+
+        Only for the holder of the daemon's lock, before it opens the repository.
+        """
+        objects.clear_unfinished(root / ".git" / "objects" / "pack")
+        return locks.clear_stale(root / ".git", now=now / 1000)
 
     def commit(
         self,
@@ -181,34 +145,45 @@ class Repository:
     ) -> str | None:
         """Commit files on top of `parent`, which must be the branch's last commit; None when nothing changes.
 
-        The files are expected to lie in the workspace already. Raises Conflict when the branch has moved on or
-        a person has something else checked out, Unavailable when a person's git command does not end.
+        The files lie in the workspace already; they are not touched. Raises Conflict when the branch has
+        moved on or a person has something else checked out, Unavailable when a person's git command does not end.
         """
-        with self._mutex:
+        with self._mutex, _disk_full():
             self._check_place()
             if self.head() != parent:
                 raise self._moved()
-            tree, edits, new = self._build(changes, removed, parent)
-            if parent is not None and tree == self._commit(parent).tree:
+            base = self._commit(parent).tree if parent else None
+            built = trees.build(self._object, base, self.root, changes, removed)
+            if built.root == base:
                 return None
-            commit = _commit_object(tree, message, signature, parent)
-            with self._locked("index", "index") as index, self._locked(f"refs/heads/{self.branch}", "ref") as ref:
-                if self.head() != parent:
-                    raise self._moved()
-                self._check_place()
-                os.write(ref.fd, commit.id + b"\n")
-                entries = self._index(parent, edits, removed)
-                rendered = entries.render()
-                _write(index.fd, rendered)
-                objects.write_durably(self._store, [*new, commit], (index.fd, ref.fd))
-                index.publish()
-                self._last_index = (rendered[-20:], entries)
-                self._recent = {obj.id: obj for obj in (*new, commit) if not isinstance(obj, Blob)}
-                ref.publish()
-                self._log(parent, commit, message)
-            objects.sync_folder((self._git / "refs/heads" / self.branch).parent)
-            objects.sync_folder(self._git)
+            commit = commits.make(built.root, message, signature, parent)
+            self._publish(commit, built, removed, parent)
             return commit.id.decode()
+
+    def _publish(
+        self, commit: Commit, built: trees.Built, removed: Collection[str], parent: str | None
+    ) -> None:
+        """Make a commit the branch's last: both locks are held, so that nothing can come between."""
+        ref_name = f"refs/heads/{self.branch}"
+        with (
+            locks.locked(self._git, "index", mark="index", wait=self._wait) as index,
+            locks.locked(self._git, ref_name, mark="ref", wait=self._wait) as ref,
+        ):
+            if self.head() != parent:
+                raise self._moved()
+            self._check_place()
+            entries = self._index(parent, built.entries, removed)
+            rendered = entries.render()
+            _write(index.fd, rendered)
+            _write(ref.fd, commit.id + b"\n")
+            objects.write_durably(self._store, [*built.new, commit], (index.fd, ref.fd))
+            index.publish()
+            ref.publish()
+            self._last_index = (rendered[-20:], entries)
+            self._recent = {obj.id: obj for obj in (*built.new, commit) if not isinstance(obj, Blob)}
+            self._log(commit)
+        objects.sync_folder((self._git / ref_name).parent)
+        objects.sync_folder(self._git)
 
     def pack(self) -> int:
         """Merge small packs and loose objects; return how many files became one. Holds up no commit."""
@@ -248,18 +223,18 @@ class Repository:
             if not first:
                 return []
             walker = self._repo.get_walker(include=[ObjectID(first)], max_entries=limit)
-            return [_record(entry.commit) for entry in walker]
+            return [commits.record(entry.commit) for entry in walker]
 
     def get(self, commit: str) -> WorkspaceCommit:
         """Return one commit; raise NotFound."""
         with self._mutex:
-            return _record(self._commit(commit))
+            return commits.record(self._commit(commit))
 
     def read(self, commit: str, path: str) -> bytes:
         """Return a file as it was in a commit; raise NotFound."""
         with self._mutex:
             try:
-                mode, blob = self._repo[self._commit(commit).tree].lookup_path(self._store.__getitem__, _encode(path))
+                mode, blob = self._find(commit, path)
                 if not stat.S_ISREG(mode):
                     raise KeyError(path)
             except (KeyError, NotTreeError):
@@ -271,17 +246,13 @@ class Repository:
     def files(self, commit: str, folder: str = "") -> list[TreeFile]:
         """Return every file of a commit below a folder, in git's order."""
         with self._mutex:
-            tree = self._commit(commit).tree
+            prefix = os.fsencode(f"{folder}/") if folder else b""
             try:
-                if folder:
-                    _, tree = self._repo[tree].lookup_path(self._store.__getitem__, _encode(folder))
-                    prefix = _encode(folder) + b"/"
-                else:
-                    prefix = b""
+                tree = self._find(commit, folder)[1] if folder else self._commit(commit).tree
             except (KeyError, NotTreeError):
                 return []
             return [
-                TreeFile(path=_decode(prefix + entry.path), blob=entry.sha.decode(), mode=entry.mode)
+                TreeFile(path=os.fsdecode(prefix + entry.path), blob=entry.sha.decode(), mode=entry.mode)
                 for entry in self._store.iter_tree_contents(tree)
                 if entry.path and entry.sha and entry.mode
             ]
@@ -293,12 +264,36 @@ class Repository:
             changes = self._store.tree_changes(old, self._commit(after).tree)
             return [
                 Difference(
-                    path=_decode(paths[1] or paths[0] or b""),
+                    path=os.fsdecode(paths[1] or paths[0] or b""),
                     before=blobs[0].decode() if blobs[0] else None,
                     after=blobs[1].decode() if blobs[1] else None,
                 )
                 for paths, _, blobs in changes
             ]
+
+    def status(self) -> Status:
+        """Return what people and agents changed in their own files since nrem's last commit."""
+        with self._mutex:
+            head = self.head()
+            tree = self._object(self._commit(head).tree) if head else Tree()
+            assert isinstance(tree, Tree)
+            known: dict[str, Known] = {}
+            for name, mode, id in tree.iteritems():
+                if mode == trees.FOLDER and name != names.MANAGED.encode():
+                    inside = self._store.iter_tree_contents(id)
+                    known |= {
+                        os.fsdecode(name + b"/" + entry.path): Known(blob=entry.sha.decode(), mode=entry.mode)
+                        for entry in inside
+                        if entry.path and entry.sha and entry.mode
+                    }
+                elif mode != trees.FOLDER:
+                    known[os.fsdecode(name)] = Known(blob=id.decode(), mode=mode)
+            try:
+                with open(self._git / "index", "rb") as file:
+                    index, written = Index.parse(file.read()), os.fstat(file.fileno()).st_mtime_ns
+            except FileNotFoundError:
+                index, written = Index.empty(), 0
+            return compare(self.root, known, index, written)
 
     # Inside
 
@@ -306,10 +301,8 @@ class Repository:
     def _ref(self) -> Ref:
         return Ref(b"refs/heads/" + os.fsencode(self.branch))
 
-    @contextmanager
-    def _locked(self, name: str, mark: str) -> Iterator[locks.Lock]:
-        with locks.locked(self._git, name, mark=mark, wait=self._wait) as lock:
-            yield lock
+    def _find(self, commit: str, path: str) -> tuple[int, ObjectID]:
+        return tree_lookup_path(self._store.__getitem__, self._commit(commit).tree, os.fsencode(path))
 
     def _object(self, id: ObjectID) -> ShaFile:
         """Return an object; those of the last commit are at hand, for the next is made from them."""
@@ -352,50 +345,6 @@ class Repository:
             details={"head": self.head()},
         )
 
-    def _build(
-        self, changes: Mapping[str, bytes], removed: Collection[str], parent: str | None
-    ) -> tuple[ObjectID, dict[bytes, Entry], list[ShaFile]]:
-        """Return the new root tree, what the index is to know of the files, and the objects to write."""
-        wanted: dict[bytes, Any] = {}
-        edits: dict[bytes, Entry] = {}
-        new: list[ShaFile] = []
-        for path, content in changes.items():
-            if not names.fits_git(path):
-                raise InputError("path: git does not take it", code="path_reserved", field="path")
-            blob = Blob.from_string(content)
-            edits[_encode(path)] = entry = _entry(self.root / path, blob)
-            _place(wanted, path, (entry.mode, blob))
-        for path in removed:
-            _place(wanted, path, None)
-        tree = self._graft(self._commit(parent).tree if parent else None, wanted, new)
-        if tree is None:
-            new.append(Tree())
-            tree = new[-1].id
-        return tree, edits, new
-
-    def _graft(self, id: ObjectID | None, wanted: dict[bytes, Any], new: list[ShaFile]) -> ObjectID | None:
-        """Return the tree with the changes in it, None for an empty one; note the objects that are new."""
-        tree = Tree.from_string(self._object(id).as_raw_string()) if id else Tree()
-        for name, change in wanted.items():
-            mode, old = tree[name] if name in tree else (0, None)
-            if isinstance(change, dict):
-                folder = self._graft(old if mode == _FOLDER else None, change, new)
-                change = (_FOLDER, folder) if folder else None
-            elif change is not None:
-                mode_wanted, blob = change
-                if blob.id != old:
-                    new.append(blob)
-                change = (mode_wanted, blob.id)
-            if change is not None:
-                tree[name] = change
-            elif old is not None:
-                del tree[name]
-        if not len(tree):
-            return None
-        if tree.id != id:
-            new.append(tree)
-        return tree.id
-
     def _index(self, parent: str | None, edits: Mapping[bytes, Entry], removed: Collection[str]) -> Index:
         """Return the index with the edits in it; the one of our last commit is not parsed again."""
         checksum, index = self._last_index
@@ -409,115 +358,17 @@ class Repository:
         except FileNotFoundError:
             index = Index.empty()
             known = self.files(parent) if parent else []
-            index.put({_encode(f.path): Entry(blob=bytes.fromhex(f.blob), mode=f.mode) for f in known})
-        index.drop(_encode(path) for path in removed)
+            index.put({os.fsencode(f.path): Entry(blob=bytes.fromhex(f.blob), mode=f.mode) for f in known})
+        index.drop(os.fsencode(path) for path in removed)
         index.put(edits)
         return index
 
-    def _log(self, parent: str | None, commit: Commit, message: str) -> None:
-        line = format_reflog_line(
-            parent.encode() if parent else _ZERO,
-            commit.id,
-            commit.committer,
-            commit.commit_time,
-            commit.commit_timezone,
-            b"commit: " + message.splitlines()[0].encode(),
-        )
+    def _log(self, commit: Commit) -> None:
         for name in ("HEAD", f"refs/heads/{self.branch}"):
             log = self._git / "logs" / name
             log.parent.mkdir(parents=True, exist_ok=True)
             with open(log, "ab") as file:
-                file.write(line + b"\n")
-
-
-def _configure(root: Path) -> str:
-    """Write the settings that a repository lacks, and return the branch that is nrem's."""
-    with Repo(str(root)) as repo:
-        config = repo.get_config()
-        if repo.object_format.name != "sha1" or config.get_boolean((b"core",), b"bare", False):
-            raise ValueError("only a repository with files and SHA-1 ids can be a workspace")
-        before = [(section, list(config.items(section))) for section in config.sections()]
-        for section, name, value in _SETTINGS:
-            config.set((section.encode(),), name.encode(), value.encode())
-        try:
-            branch = config.get((b"nrem",), b"branch")
-        except KeyError:
-            value = repo.refs.read_loose_ref(HEADREF) or b""
-            branch = value.removeprefix(SYMREF + b"refs/heads/") if value.startswith(SYMREF) else BRANCH.encode()
-            config.set((b"nrem",), b"branch", branch)
-        if before != [(section, list(config.items(section))) for section in config.sections()]:
-            config.write_to_path()
-    info = root / ".git" / "info"
-    info.mkdir(exist_ok=True)
-    if not (info / "attributes").exists():
-        (info / "attributes").write_text(_ATTRIBUTES)
-    exclude = info / "exclude"
-    known = exclude.read_text() if exclude.exists() else ""
-    if names.TEMPORARY not in known:
-        exclude.write_text(f"{known}{names.TEMPORARY}*\n")
-    return os.fsdecode(branch)
-
-
-def _entry(file: Path, blob: Blob) -> Entry:
-    """Return what the index is to know: the file's stat only if the file has this content, so that no edit hides."""
-    id = bytes.fromhex(blob.id.decode())
-    try:
-        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except OSError:
-        return Entry(blob=id, mode=_FILE)
-    with open(fd, "rb") as opened:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or opened.read() != blob.data:
-            return Entry(blob=id, mode=_FILE)
-    return Entry(blob=id, mode=_PROGRAM if found.st_mode & stat.S_IXUSR else _FILE, stat=stat_of(found))
-
-
-def _place(wanted: dict[bytes, Any], path: str, change: tuple[int, Blob] | None) -> None:
-    *folders, name = _encode(path).split(b"/")
-    for folder in folders:
-        below = wanted.setdefault(folder, {})
-        if not isinstance(below, dict):
-            below = wanted[folder] = {}
-        wanted = below
-    if change is not None or not isinstance(wanted.get(name), dict):
-        wanted[name] = change
-
-
-def _commit_object(tree: ObjectID, message: str, signature: Signature, parent: str | None) -> Commit:
-    commit = Commit()
-    commit.tree = tree
-    commit.parents = [ObjectID(parent.encode())] if parent else []
-    commit.author, commit.committer = _identity(signature.author), _identity(signature.committer)
-    commit.author_time = commit.commit_time = signature.at // 1000
-    commit.author_timezone = commit.commit_timezone = 0
-    commit.encoding = None
-    commit.message = message.replace("\0", "").rstrip("\n").encode() + b"\n"
-    return commit
-
-
-def _identity(person: Person) -> bytes:
-    name, email = (" ".join(text.translate(_CRUD).split()) for text in (person.name, person.email))
-    return f"{name or 'unknown'} <{email}>".encode()
-
-
-_CRUD = dict.fromkeys(map(ord, "<>\0"))
-
-
-def _record(commit: Commit) -> WorkspaceCommit:
-    subject, _, body = commit.message.decode(errors="replace").strip("\n").partition("\n")
-    *_, last = body.strip("\n").split("\n\n")
-    pairs = [line.partition(": ") for line in last.splitlines()]
-    trailers = {name: value for name, colon, value in pairs if colon and name.startswith("Nrem-")}
-    return WorkspaceCommit(
-        id=commit.id.decode(),
-        parents=tuple(parent.decode() for parent in commit.parents),
-        author=commit.author.decode(errors="replace"),
-        committer=commit.committer.decode(errors="replace"),
-        at=commit.commit_time * 1000,
-        subject=subject,
-        body=body.strip("\n"),
-        trailers=trailers,
-    )
+                file.write(commits.reflog_line(commit))
 
 
 def _write(fd: int, data: bytes) -> None:
@@ -525,13 +376,17 @@ def _write(fd: int, data: bytes) -> None:
         file.write(data)
 
 
-def _encode(path: str) -> bytes:
-    return os.fsencode(path)
-
-
-def _decode(path: bytes) -> str:
-    return os.fsdecode(path)
+@contextmanager
+def _disk_full() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise Unavailable("the disk is full", hint="make room and repeat", code="disk_full") from error
 
 
 def _no_commit(name: str) -> NotFound:
-    return NotFound(f"there is no commit {name[:64]!r} in the workspace", code="commit_not_found", field="commit")
+    return NotFound(
+        f"there is no commit {name[:64]!r} in the workspace", code="commit_not_found", field="commit"
+    )
