@@ -16,7 +16,7 @@ from dulwich.objects import ObjectID, ShaFile
 from dulwich.pack import (
     Pack,
     UnpackedObject,
-    deltify_pack_objects,
+    deltas_from_sorted_objects,
     full_unpacked_object,
     write_pack_data,
     write_pack_index,
@@ -45,18 +45,22 @@ def merge_packs(store: DiskObjectStore) -> int:
     object is moved a few times only, however long the history grows. What was merged goes once the new pack
     is durable.
     """
-    loose = [file for file in Path(store.path).glob("??/*") if len(file.name) == 38]
+    loose = sorted(
+        (file for file in Path(store.path).glob("??/*") if len(file.name) == 38), key=_newest_first
+    )
     packs = _small_packs(store, len(loose))
     if len(loose) + len(packs) < 2:
         return 0
     ids = [ObjectID((file.parent.name + file.name).encode()) for file in loose]
-    ids += [ObjectID(entry[0].hex().encode()) for pack in packs for entry in pack.index.iterentries()]
+    for pack in packs:
+        entries = sorted(pack.index.iterentries(), key=lambda entry: entry[1])
+        ids += [ObjectID(id.hex().encode()) for id, _, _ in entries]
     unique = list(dict.fromkeys(ids))
     written = _write_pack(store, _as_deltas(store, unique), len(unique), level=-1)
     for file in loose:
         file.unlink(missing_ok=True)
     for pack in packs:
-        base = Path(os.fsdecode(pack.data.filename)).with_suffix("")
+        base = Path(store.pack_dir, _stem(pack))
         if base != written:
             pack.close()
             for suffix in (".idx", ".rev", ".pack"):
@@ -128,7 +132,7 @@ def _start_writing(fd: int) -> None:
 
 def _small_packs(store: DiskObjectStore, loose: int) -> list[Pack]:
     kept = {file.stem for file in Path(store.pack_dir).glob("*.keep")}
-    packs = [pack for pack in store.packs if Path(os.fsdecode(pack.data.filename)).stem not in kept]
+    packs = [pack for pack in store.packs if _stem(pack) not in kept]
     small: list[Pack] = []
     total = loose
     for pack in sorted(packs, key=len):
@@ -136,16 +140,24 @@ def _small_packs(store: DiskObjectStore, loose: int) -> list[Pack]:
             break
         small.append(pack)
         total += len(pack)
-    return small
+    return sorted(small, key=lambda pack: _newest_first(Path(store.pack_dir, f"{_stem(pack)}.pack")))
+
+
+def _newest_first(file: Path) -> int:
+    return -file.stat().st_mtime_ns
+
+
+def _stem(pack: Pack) -> str:
+    return Path(os.fsdecode(pack.data.filename)).stem
 
 
 def _as_deltas(store: DiskObjectStore, ids: Sequence[ObjectID]) -> Iterator[UnpackedObject]:
-    """Yield objects, versions of one file as deltas of each other; one chain at a time is in memory."""
+    """Yield objects, versions of one file as deltas of the next newer; one chain at a time is in memory."""
     alike: defaultdict[tuple[int, bytes], list[ObjectID]] = defaultdict(list)
     for id in ids:
         kind, content = store.get_raw(id)
         alike[kind, content[:_ALIKE]].append(id)
     for versions in alike.values():
         for start in range(0, len(versions), _CHAIN):
-            found = (store[id] for id in versions[start : start + _CHAIN])
-            yield from deltify_pack_objects(found, window_size=1)
+            found = ((store[id], None) for id in versions[start : start + _CHAIN])
+            yield from deltas_from_sorted_objects(found, window_size=1)

@@ -146,7 +146,7 @@ class Repository:
         """Commit files on top of `parent`, which must be the branch's last commit; None when nothing changes.
 
         The files lie in the workspace already; they are not touched. Raises Conflict when the branch has
-        moved on or a person has something else checked out, Unavailable when a person's git command does not end.
+        moved on or something else is checked out, Unavailable when a person's git command does not end.
         """
         with self._mutex, _disk_full():
             self._check_place()
@@ -154,7 +154,7 @@ class Repository:
                 raise self._moved()
             base = self._commit(parent).tree if parent else None
             built = trees.build(self._object, base, self.root, changes, removed)
-            if built.root == base:
+            if built.root == base or (base is None and not changes):
                 return None
             commit = commits.make(built.root, message, signature, parent)
             self._publish(commit, built, removed, parent)

@@ -14,7 +14,7 @@ from nrem.workspace import names
 BRANCH = "main"
 
 # Hooks are off because agents write into the workspace. What a person's git writes is as durable as what nrem
-# writes. dulwich's core.fsyncObjectFiles is not here: git warns about it at every call, and nrem syncs itself.
+# writes. dulwich's core.fsyncObjectFiles is not here: git warns about it at every call; nrem syncs itself.
 _SETTINGS = (
     ("core", "autocrlf", "false"),
     ("core", "fsmonitor", "false"),
