@@ -39,15 +39,13 @@ def make_events(payloads: Sequence[object]) -> list[Event]:
                 chain=previous,
                 payload=text,
                 salt=salt,
-            )  # fmt: skip
+            )
         )
     return made
 
 
-PAYLOADS = st.lists(
-    st.dictionaries(st.text(max_size=5), st.text() | st.integers() | st.floats(allow_nan=False, allow_infinity=False)),
-    max_size=12,
-)  # fmt: skip
+NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+PAYLOADS = st.lists(st.dictionaries(st.text(max_size=5), st.text() | NUMBERS), max_size=12)
 
 
 @given(PAYLOADS)

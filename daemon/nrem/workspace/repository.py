@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 import threading
 from collections.abc import Collection, Iterator, Mapping
@@ -33,6 +34,7 @@ from nrem.workspace.status import Known, Status, compare
 WAIT = 10.0
 """Seconds that a commit waits for a person's git command to end."""
 
+_COMMIT = re.compile(r"\w[\w.-]*(/[\w.-]+)*")
 _UNFINISHED = {
     "MERGE_HEAD": "merge",
     "CHERRY_PICK_HEAD": "cherry-pick",
@@ -212,6 +214,8 @@ class Repository:
         """Return the whole id of a commit named by an id, the beginning of one, a branch or a tag."""
         with self._mutex:
             try:
+                if not _COMMIT.fullmatch(name):
+                    raise KeyError(name)
                 return parse_commit(self._repo, name).id.decode()
             except (KeyError, ValueError):
                 raise _no_commit(name) from None
