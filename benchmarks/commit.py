@@ -23,7 +23,8 @@ from nrem.workspace.commits import Person, Signature
 from nrem.workspace.journal import StateRecord
 from nrem.workspace.repository import Repository
 
-SIZES = (1_000, 100_000)
+SIZES = (1_024, 102_400)
+"""Both fill their last files, so that the same change is the same number of bytes in either."""
 APPENDS = 50
 SIGNATURE = Signature(
     author=Person(name="ana", email="ana@nrem.invalid"),
