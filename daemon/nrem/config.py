@@ -238,6 +238,29 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def user_settings() -> Path:
+    """The directory in which this user's programs keep their settings."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser().absolute()
+
+
+def notify_socket() -> str | None:
+    """Where systemd wants to be told how this service is doing, if it does."""
+    return os.environ.get("NOTIFY_SOCKET") or None
+
+
+def watchdog_micros() -> int | None:
+    """How long systemd waits for a sign of life of this process, if it does."""
+    allowed, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID")
+    if process and process != str(os.getpid()):
+        return None
+    return int(allowed) if allowed.isdecimal() and int(allowed) else None
+
+
+def journal_stream() -> str | None:
+    """The device:inode of the stream that systemd connected to the journal, if it did."""
+    return os.environ.get("JOURNAL_STREAM") or None
+
+
 def load(
     home: Path,
     *,

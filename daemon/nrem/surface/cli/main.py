@@ -12,6 +12,7 @@ COMMANDS = {
     "up": "daemon",
     "down": "daemon",
     "status": "daemon",
+    "service": "service",
     "init": "setup",
     "config": "setup",
     "completion": "setup",
