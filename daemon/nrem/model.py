@@ -59,13 +59,33 @@ class Trust(StrEnum):
     UNTRUSTED = "untrusted"
 
 
+class Right(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    DREAM = "dream"
+    HOOK = "hook"
+    ADMIN = "admin"
+    """Everything, for the agents that it reaches."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who is asking, through which door, and how far their text is trusted."""
+    """Who is asking, through which door, what they may do and to whom, and how far their text is trusted."""
 
     actor: str
     ingress: str
     trust: Trust = Trust.TRUSTED
+    rights: frozenset[Right] = frozenset({Right.ADMIN})
+    reach: str | None = None
+    """An agent's name, or an organisation's with a dot at its end; None is everybody."""
+
+    def may(self, right: Right) -> bool:
+        return right in self.rights or Right.ADMIN in self.rights
+
+    def reaches(self, agent: str) -> bool:
+        if self.reach is None or self.reach == agent:
+            return True
+        return self.reach.endswith(".") and agent.startswith(self.reach)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from nrem import config
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config
 from nrem.core import agents
+from nrem.core.tokens import Doorkeeper
 from nrem.model import Scope
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
@@ -23,6 +24,7 @@ class App:
         self.store = store
         self.clock = clock
         self.embedder = embedder
+        self.doorkeeper = Doorkeeper(store, clock)
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}

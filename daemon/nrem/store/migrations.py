@@ -75,6 +75,12 @@ def m002_recalls(db: sqlite_utils.Database) -> None:
         db.conn.execute(statement)
 
 
+@steps()
+def m003_tokens(db: sqlite_utils.Database) -> None:
+    for statement in _M003.split(";\n\n"):
+        db.conn.execute(statement)
+
+
 _M001 = """
 create table store_meta (
     key text primary key,
@@ -277,4 +283,22 @@ from recalls r
 join scopes s on s.scope = r.scope
 left join recall_events e on e.scope = r.scope and e.recall_id = r.id
 left join memories m on m.scope = e.scope and m.id = e.memory_id
+"""
+
+_M003 = """
+create table tokens (
+    id text primary key,
+    hash blob not null,                       -- sha256 of the token, which itself is nowhere
+    label text not null,
+    scope integer references scopes,          -- the agent it is for
+    org text,                                 -- or the organisation; with neither, the whole store
+    rights text not null,
+    created_at integer not null,
+    expires_at integer,
+    last_used_at integer
+) without rowid;
+
+create unique index idx_tokens_hash on tokens (hash);
+
+create index idx_tokens_scope on tokens (scope) where scope is not null
 """

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
 
-from nrem.model import KIND_ALIASES, Role, Trust
+from nrem.model import KIND_ALIASES, Right, Role, Trust
 
 DEPTH = 64
 BATCH = 1000
@@ -92,6 +92,12 @@ def _agent_name(value: str) -> str:
     return value
 
 
+def _org_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}", value):
+        raise ValueError("must be of lower-case letters, digits, _ and - (at most 64)")
+    return value
+
+
 def _kind(value: Any) -> Any:
     if value == "relationship":
         raise ValueError("a relationship is not a memory; relationships have an operation of their own")
@@ -130,6 +136,7 @@ def choices(*names: str) -> Any:
 
 
 AgentName = Annotated[str, Field(examples=["ana"]), AfterValidator(_agent_name)]
+OrgName = Annotated[str, Field(examples=["acme"]), AfterValidator(_org_name)]
 Content = Annotated[str, AfterValidator(_content)]
 Text = Annotated[str, AfterValidator(_text)]
 Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
@@ -144,4 +151,5 @@ Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 KindWord = Annotated[str, BeforeValidator(_kind)]
 Time = Annotated[int, BeforeValidator(_moment)]
 Parsed = Annotated[Role, Field(strict=False)]
+RightWord = Annotated[Right, Field(strict=False)]
 TrustWord = Annotated[Trust, Field(strict=False)]

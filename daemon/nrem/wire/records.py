@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
-from nrem.model import KIND_ALIASES, AgentConfig, Filter, Kind, Memory, Moment, Version
+from nrem.model import KIND_ALIASES, AgentConfig, Filter, Kind, Memory, Moment, Right, Version
 from nrem.wire.fields import (
     BATCH,
     PAGE,
@@ -18,7 +18,9 @@ from nrem.wire.fields import (
     Json,
     KindWord,
     Label,
+    OrgName,
     Parsed,
+    RightWord,
     Tags,
     Text,
     Time,
@@ -100,6 +102,59 @@ class AgentConfigs:
 class RemovedAgent:
     agent: str
     memories: int
+
+
+# Tokens
+
+
+class CreateToken(Input):
+    agent: AgentName | None = Field(default=None, description="The agent that it is for.")
+    org: OrgName | None = Field(default=None, description="The organisation whose agents it is for.")
+    rights: Annotated[list[RightWord], Field(min_length=1, max_length=len(Right))] = [
+        Right.READ,
+        Right.WRITE,
+        Right.DREAM,
+    ]
+    label: Label | None = Field(default=None, description="What you will know it by.")
+    expires_at: Time | None = None
+
+
+class ListTokens(Input):
+    pass
+
+
+class TokenRef(Input):
+    id: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    id: str
+    label: str
+    agent: str | None
+    org: str | None
+    """With neither agent nor org it is for the whole store."""
+    rights: tuple[Right, ...]
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+    """To the minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedToken(Token):
+    token: str
+    """The token itself; nothing will show it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedToken:
+    id: str
 
 
 # Memories

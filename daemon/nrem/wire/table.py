@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from nrem.model import AgentConfig
+from nrem.model import AgentConfig, Right
 from nrem.wire.records import (
     AddAgent,
     Agent,
@@ -16,6 +15,8 @@ from nrem.wire.records import (
     Changed,
     Clear,
     Cleared,
+    CreatedToken,
+    CreateToken,
     Edit,
     Embed,
     Embedded,
@@ -25,6 +26,7 @@ from nrem.wire.records import (
     Input,
     ListAgents,
     ListMemories,
+    ListTokens,
     MemoryRef,
     Page,
     Recall,
@@ -35,10 +37,13 @@ from nrem.wire.records import (
     RememberMany,
     RemoveAgent,
     RemovedAgent,
+    RevokedToken,
     SetAgentConfig,
     Shown,
     Stored,
     StoredMany,
+    TokenRef,
+    Tokens,
     Versions,
 )
 
@@ -50,9 +55,11 @@ class Operation:
     route: str
     takes: type[Input]
     gives: type
-    right: Literal["read", "write", "admin"]
+    right: Right
     tool: str | None = None
     """The MCP tool that exposes it."""
+    shared: bool = False
+    """Names no agent, and is there also for whoever reaches one agent only."""
     status: int = 200
     """What HTTP answers when it went well."""
 
@@ -77,7 +84,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/agents",
             takes=AddAgent,
             gives=Agent,
-            right="admin",
+            right=Right.ADMIN,
             status=201,
         ),
         Operation(
@@ -86,7 +93,8 @@ OPERATIONS: Mapping[str, Operation] = {
             route="GET /v1/agents",
             takes=ListAgents,
             gives=Agents,
-            right="read",
+            right=Right.READ,
+            shared=True,
         ),
         Operation(
             name="show_agent",
@@ -94,7 +102,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}",
             takes=AgentRef,
             gives=Agent,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="remove_agent",
@@ -102,7 +110,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"DELETE {_A}",
             takes=RemoveAgent,
             gives=RemovedAgent,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="set_agent_config",
@@ -110,7 +118,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"PUT {_A}/config",
             takes=SetAgentConfig,
             gives=AgentConfig,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="list_agent_configs",
@@ -118,7 +126,32 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/config/versions",
             takes=AgentRef,
             gives=AgentConfigs,
-            right="read",
+            right=Right.READ,
+        ),
+        Operation(
+            name="create_token",
+            summary="Make a token, for an agent, an organisation or the whole store.",
+            route="POST /v1/tokens",
+            takes=CreateToken,
+            gives=CreatedToken,
+            right=Right.ADMIN,
+            status=201,
+        ),
+        Operation(
+            name="list_tokens",
+            summary="List the tokens, newest first; none can be read again.",
+            route="GET /v1/tokens",
+            takes=ListTokens,
+            gives=Tokens,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="revoke_token",
+            summary="End a token at once.",
+            route="DELETE /v1/tokens/{id}",
+            takes=TokenRef,
+            gives=RevokedToken,
+            right=Right.ADMIN,
         ),
         Operation(
             name="remember",
@@ -126,7 +159,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}",
             takes=Remember,
             gives=Stored,
-            right="write",
+            right=Right.WRITE,
             status=201,
             tool="remember",
         ),
@@ -136,7 +169,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/batch",
             takes=RememberMany,
             gives=StoredMany,
-            right="write",
+            right=Right.WRITE,
             status=201,
         ),
         Operation(
@@ -145,7 +178,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}/{{id}}",
             takes=MemoryRef,
             gives=Shown,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="list_memories",
@@ -153,7 +186,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}",
             takes=ListMemories,
             gives=Page,
-            right="read",
+            right=Right.READ,
             tool="list_memories",
         ),
         Operation(
@@ -162,7 +195,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_A}/recall",
             takes=Recall,
             gives=Recalled,
-            right="read",
+            right=Right.READ,
             tool="recall",
         ),
         Operation(
@@ -171,7 +204,8 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/embed",
             takes=Embed,
             gives=Embedded,
-            right="read",
+            right=Right.READ,
+            shared=True,
         ),
         Operation(
             name="reembed",
@@ -179,7 +213,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/reembed",
             takes=Reembed,
             gives=Reembedded,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="export_memories",
@@ -187,7 +221,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/export",
             takes=Export,
             gives=Exported,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="edit_memory",
@@ -195,7 +229,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"PATCH {_M}/{{id}}",
             takes=Edit,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="pin_memory",
@@ -203,7 +237,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/{{id}}/pin",
             takes=MemoryRef,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="unpin_memory",
@@ -211,7 +245,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/{{id}}/unpin",
             takes=MemoryRef,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="forget",
@@ -219,7 +253,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"DELETE {_M}/{{id}}",
             takes=MemoryRef,
             gives=Forgotten,
-            right="write",
+            right=Right.WRITE,
             tool="forget",
         ),
         Operation(
@@ -228,7 +262,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/clear",
             takes=Clear,
             gives=Cleared,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="list_versions",
@@ -236,7 +270,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}/{{id}}/versions",
             takes=MemoryRef,
             gives=Versions,
-            right="read",
+            right=Right.READ,
         ),
     )
 }
