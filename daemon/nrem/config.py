@@ -68,6 +68,7 @@ def _zone(value: str) -> str:
 
 
 Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
+Port = Annotated[Annotated[int, Field(ge=1, le=65535)] | None, BeforeValidator(_none)]
 OptionalText = Annotated[str | None, BeforeValidator(_none)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
 # A shorter one would be found in every other word.
@@ -124,6 +125,11 @@ class Memory(_Section):
 
 class Server(_Section):
     socket: str = Field("", description="Path of the daemon's socket; empty is nrem.sock in the home.")
+    host: str = Field("127.0.0.1", description="Address that the daemon listens on.")
+    port: Port = Field(6736, description="Port that the daemon listens on, or none.")
+    allowed_hosts: Texts = Field((), description="More names that the daemon answers to, for tunnels.")
+    rate: Limit = Field(50, description="Most requests a second with one agent's tokens, or none.")
+    burst: int = Field(200, ge=1, description="Most requests at once with one agent's tokens.")
 
 
 class Vector(_Section):
@@ -264,13 +270,14 @@ def journal_stream() -> str | None:
 def load(
     home: Path,
     *,
+    file: Mapping[str, object] | None = None,
     agent: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
 ) -> Resolved:
-    """The configuration of all layers together."""
-    file = home / "nrem.toml"
-    chosen = _checked(_flat(_read(file), str(file)), strict=True)
+    """The configuration of all layers together; `file` is nrem.toml as it was read before."""
+    known = _read(home / "nrem.toml") if file is None else file
+    chosen = _checked(_flat(known, str(home / "nrem.toml")), strict=True)
     chosen |= _agent_layer(agent or {})
     chosen |= _checked(_from_environ(os.environ if environ is None else environ), strict=False)
     flagged = (Setting(key=key, value=value, origin="flag") for key, value in (flags or {}).items())
@@ -302,6 +309,23 @@ def load(
         origin = chosen[key].origin if key in chosen else "default"
         settings.append(Setting(key=key, value=value, origin=origin))
     return Resolved(config, tuple(settings), tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an open store's settings come from: nrem.toml as it was read, and the flags."""
+
+    home: Path
+    file: Mapping[str, object]
+    flags: Mapping[str, object]
+
+    @classmethod
+    def read(cls, home: Path, flags: Mapping[str, object]) -> Source:
+        return cls(home=home, file=_read(home / "nrem.toml"), flags=flags)
+
+    def load(self, agent: Mapping[str, object] | None = None) -> Config:
+        """The configuration, as it holds for an agent with this one of its own."""
+        return load(self.home, file=self.file, agent=agent, flags=self.flags).config
 
 
 def check_agent(config: Mapping[str, object]) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import PlainSerializer
+from pydantic import BeforeValidator, PlainSerializer
 
 
 def iso(millis: int) -> str:
@@ -17,7 +17,14 @@ def iso(millis: int) -> str:
     return moment.isoformat(timespec="milliseconds" if millis % 1000 else "seconds")
 
 
-Moment = Annotated[int, PlainSerializer(iso, return_type=str, when_used="json")]
+def _millis(value: object) -> object:
+    """Read what iso wrote."""
+    if not isinstance(value, str):
+        return value
+    return round((datetime.fromisoformat(value) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+Moment = Annotated[int, BeforeValidator(_millis), PlainSerializer(iso, return_type=str, when_used="json")]
 """Epoch milliseconds inside, ISO-8601 outside."""
 
 

@@ -17,7 +17,7 @@ from nrem.surface import http, operations
 
 @pytest.fixture
 def web(app: App) -> Iterator[TestClient]:
-    with TestClient(http.build(app)) as client:
+    with TestClient(http.Web(app).guard, client=("testclient", 1)) as client:
         yield client
 
 
@@ -25,7 +25,7 @@ def web(app: App) -> Iterator[TestClient]:
 def test_every_operation_has_its_route_and_no_route_is_without_one(app: App) -> None:
     routes = {
         (method, route.path)
-        for route in http.build(app).routes
+        for route in http.Web(app).routes.routes
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}
     }

@@ -23,6 +23,10 @@ class Embedder(Protocol):
     remote: bool
     """Whether it asks over a network, and so must not be waited for inside a snapshot."""
 
+    @property
+    def instant(self) -> bool:
+        """Whether a text's vector is there at once: nothing to load, nobody to ask."""
+
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
         """Return a vector for each text, in order; raise Unavailable when that cannot be done now."""
 
@@ -35,6 +39,7 @@ class Unusable:
 
     batch_size = 1
     remote = False
+    instant = True
 
     def __init__(self, identity: str) -> None:
         self.identity = identity

@@ -19,6 +19,7 @@ class _Remote:
 
     batch_size = 64
     remote = True
+    instant = False
     key_variable: str | None = None
     usual_url = ""
 

@@ -3,7 +3,7 @@
 `read` turns what came over the wire into a checked record, once, so that nothing below checks again.
 """
 
-from nrem.wire.codec import from_query, parse_json, path_part, read, to_query, write, write_json
+from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
 from nrem.wire.openapi import openapi
 from nrem.wire.records import (
@@ -110,6 +110,7 @@ __all__ = [
     "parse_json",
     "path_part",
     "read",
+    "read_answer",
     "slug",
     "to_query",
     "write",

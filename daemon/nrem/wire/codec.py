@@ -42,6 +42,11 @@ def write_json(operation: Operation, result: Any) -> bytes:
     return adapter(operation.gives).dump_json(result)
 
 
+def read_answer(operation: Operation, text: bytes) -> Any:
+    """Return the record that the text of an operation's answer stands for."""
+    return adapter(operation.gives).validate_json(text)
+
+
 def from_query(model: type[Input], pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the fields of a query string, each as the type that its field has; what is none stays text."""
     body: dict[str, Any] = {}
@@ -98,8 +103,8 @@ _QUERY_TYPES = (
     ("array", "list"),
     ("object", "object"),
     ("boolean", "bool"),
-    ("string", "text"),
     ("integer", "int"),
+    ("string", "text"),
     ("number", "float"),
 )
 

@@ -9,7 +9,7 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, WithJsonSchema
 
 from nrem.model import KIND_ALIASES, Right, Role, Trust
 
@@ -149,7 +149,18 @@ Embedding = Annotated[
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
 KindWord = Annotated[str, BeforeValidator(_kind)]
-Time = Annotated[int, BeforeValidator(_moment)]
+Time = Annotated[
+    int,
+    BeforeValidator(_moment),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "format": "date-time"},
+                {"type": "integer", "minimum": 0, "maximum": LAST_MOMENT},
+            ]
+        }
+    ),
+]
 Parsed = Annotated[Role, Field(strict=False)]
 RightWord = Annotated[Right, Field(strict=False)]
 TrustWord = Annotated[Trust, Field(strict=False)]

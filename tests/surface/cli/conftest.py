@@ -1,12 +1,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+import served
+from nrem.errors import NremError
 from nrem.surface.cli.main import main
 
 Nrem = Callable[..., Result]
@@ -19,11 +24,47 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+class Daemon:
+    """Is up once there is a store; starts anew when the settings have changed."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._stack = ExitStack()
+        self._settings: object = None
+
+    def follow(self) -> None:
+        """Serve the home as it is now configured."""
+        settings = self._read()
+        if settings != self._settings:
+            self.stop()
+            if (self._home / "nrem.db").exists():
+                self._stack.enter_context(served.daemon(self._home))
+                self._settings = settings
+
+    def stop(self) -> None:
+        self._stack.close()
+        self._settings = None
+
+    def _read(self) -> object:
+        variables = {name: value for name, value in os.environ.items() if name.startswith("NREM_")}
+        file = self._home / "nrem.toml"
+        return variables, file.read_bytes() if file.exists() else b""
+
+
 @pytest.fixture
-def nrem() -> Nrem:
+def daemon(home: Path) -> Iterator[Daemon]:
+    daemon = Daemon(home)
+    yield daemon
+    daemon.stop()
+
+
+@pytest.fixture
+def nrem(daemon: Daemon) -> Nrem:
     """Run a command line and return how it ended; one that ends badly fails the test, unless told how."""
 
     def run(*words: str, stdin: str | bytes | None = None, exits: int = 0) -> Result:
+        with suppress(NremError):  # settings that are wrong: the command itself says so
+            daemon.follow()
         result = CliRunner().invoke(main, words, input=stdin, catch_exceptions=False)
         assert result.exit_code == exits, result.output
         if exits:

@@ -33,8 +33,8 @@ def agent_command() -> None:
 @click.argument("name")
 @json_option
 def add(name: str, as_json: bool) -> None:
-    """Add an agent with a memory of its own. The store is made if there is none yet."""
-    with store(create=True) as run:
+    """Add an agent with a memory of its own."""
+    with store() as run:
         added = run("add_agent", agent=name)
     if as_json:
         show_json(added)
