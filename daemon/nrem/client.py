@@ -11,7 +11,7 @@ import httpx
 from nrem import wire
 from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
 
-TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+CONNECT_SECONDS = 5.0
 FAMILIES: tuple[tuple[range, type[NremError]], ...] = (
     (range(401, 402), Denied),
     (range(403, 404), Denied),
@@ -30,22 +30,23 @@ class Client:
 
     def __init__(self, path: Path) -> None:
         self._http = httpx.Client(
-            transport=httpx.HTTPTransport(uds=str(path)), base_url="http://nrem", timeout=TIMEOUT
+            transport=httpx.HTTPTransport(uds=str(path)), base_url="http://nrem", timeout=CONNECT_SECONDS
         )
 
     def call(self, name: str, **body: Any) -> dict[str, Any]:
         """Run an operation; raise the same error as it does."""
         operation = wire.OPERATIONS[name]
         path = operation.path
+        timeout = httpx.Timeout(operation.patience, connect=CONNECT_SECONDS)
         for field in list(body):
             if f"{{{field}}}" in path:
                 path = path.replace(f"{{{field}}}", wire.path_part(body.pop(field)))
         try:
             if operation.method in ("GET", "DELETE"):
                 params = httpx.QueryParams(wire.to_query(body))  # type: ignore[arg-type]
-                response = self._http.request(operation.method, path, params=params)
+                response = self._http.request(operation.method, path, params=params, timeout=timeout)
             else:
-                response = self._http.request(operation.method, path, json=body)
+                response = self._http.request(operation.method, path, json=body, timeout=timeout)
         except (httpx.TransportError, ValueError) as error:
             problem = f"the daemon did not answer ({type(error).__name__})"
             raise Unavailable(problem, hint="nrem up starts it", code="no_daemon") from error

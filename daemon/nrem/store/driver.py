@@ -6,6 +6,7 @@ import importlib.util
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlite_utils.utils import sqlite3 as sqlite3  # type: ignore[attr-defined]  # pysqlite3 if installed
 
@@ -47,6 +48,13 @@ def connect(path: Path, *, read_only: bool, fresh: bool = False) -> Connection:
     except BaseException:
         db.close()
         raise
+    return db
+
+
+def connect_copy(path: Path) -> Connection:
+    """Open a file that nothing writes to, only for reading, and leave no other file beside it."""
+    db: Connection = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True, isolation_level=None)
+    db.row_factory = sqlite3.Row
     return db
 
 

@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from nrem.model import AgentConfig
+from nrem.model import AgentConfig, Backup
 from nrem.wire.records import (
     AddAgent,
     Agent,
     AgentConfigs,
     AgentRef,
     Agents,
+    Backups,
     Changed,
     Clear,
     Cleared,
+    CreateBackup,
+    Diagnosis,
+    Doctor,
     Edit,
     Embed,
     Embedded,
@@ -24,6 +28,7 @@ from nrem.wire.records import (
     Forgotten,
     Input,
     ListAgents,
+    ListBackups,
     ListMemories,
     MemoryRef,
     Page,
@@ -55,6 +60,8 @@ class Operation:
     """The MCP tool that exposes it."""
     status: int = 200
     """What HTTP answers when it went well."""
+    patience: float = 60.0
+    """How many seconds a client waits for the answer."""
 
     @property
     def method(self) -> str:
@@ -237,6 +244,33 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=MemoryRef,
             gives=Versions,
             right="read",
+        ),
+        Operation(
+            name="create_backup",
+            summary="Copy the store while it is in use, and check the copy.",
+            route="POST /v1/backups",
+            takes=CreateBackup,
+            gives=Backup,
+            right="admin",
+            status=201,
+            patience=3600.0,
+        ),
+        Operation(
+            name="list_backups",
+            summary="List the backups, newest first.",
+            route="GET /v1/backups",
+            takes=ListBackups,
+            gives=Backups,
+            right="admin",
+        ),
+        Operation(
+            name="doctor",
+            summary="Look for what is wrong with the store and where it lives, and say what to do.",
+            route="GET /v1/doctor",
+            takes=Doctor,
+            gives=Diagnosis,
+            right="admin",
+            patience=3600.0,
         ),
     )
 }
