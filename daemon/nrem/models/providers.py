@@ -22,9 +22,7 @@ class _Remote:
     key_variable: str | None = None
     usual_url = ""
 
-    def __init__(
-        self, provider: str, model: str, wanted: Embeddings, patience: Patience = USUAL
-    ) -> None:
+    def __init__(self, provider: str, model: str, wanted: Embeddings, patience: Patience = USUAL) -> None:
         self.identity = f"{provider}:{model}"
         self._provider = provider
         self._model = model

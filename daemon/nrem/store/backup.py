@@ -30,6 +30,7 @@ from nrem.store.driver import Connection
 STEP_PAGES = 128
 STEPS_TO_SYNC = 4
 PAUSE_SECONDS = 0.005
+ORIGINS: tuple[Origin, ...] = get_args(Origin)
 
 _one_at_a_time = threading.Lock()
 _manifest = TypeAdapter(Backup)
@@ -276,7 +277,7 @@ def _read_manifest(file: Path) -> Backup:
         return dataclasses.replace(known, name=file.name)
     except (FileNotFoundError, ValidationError):
         state = file.stat()
-        origin = next((word for word in get_args(Origin) if file.stem.endswith(word)), "manual")
+        origin: Origin = next((word for word in ORIGINS if file.stem.endswith(word)), "manual")
         return Backup(
             name=file.name, origin=origin, made_at=state.st_mtime_ns // 1_000_000, size=state.st_size
         )

@@ -17,6 +17,7 @@ Error = sqlite3.Error
 Row = sqlite3.Row
 
 OLDEST = (3, 51, 3)
+VERSION: tuple[int, ...] = sqlite3.sqlite_version_info
 
 _PRAGMAS = """
 pragma foreign_keys = on;

@@ -20,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from nrem import __version__, wire
+from nrem.config import LONGEST_SOCKET
 from nrem.errors import ConfigError, Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
 from nrem.model import Caller
 from nrem.runtime.app import App
@@ -30,8 +31,6 @@ LARGE_BODY_BYTES = 16 << 20
 LARGE = frozenset({"remember_many"})
 THREADS = 64
 DRAIN_SECONDS = 10
-LONGEST_SOCKET = 100
-"""Bytes of a socket's path; systems allow a few more than this, and not all the same."""
 
 OWNER = Caller(actor="owner", ingress="http")
 STATUSES: tuple[tuple[type[NremError], int], ...] = (
