@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nrem.clock import Clock
-from nrem.errors import Corrupt, NotFound
+from nrem.errors import NotFound
 from nrem.model import Backup, Contents, Lost, Restored
 from nrem.store import backup, driver, events, memories, migrations
 from nrem.store.database import Database
@@ -50,7 +50,7 @@ def restore(home: Path, name: str, *, clock: Clock) -> Restored:
             for agent in backup.contents(db).agents:
                 memories.verify_rows(db, agent.scope)
             held = backup.contents(db)
-        kept, replaced = _keep(path, clock)
+        kept = backup.keep(path, clock) if path.exists() else None
         backup.put_in_place(new, path)
     except OSError as error:
         raise backup.failed(error) from error
@@ -59,8 +59,9 @@ def restore(home: Path, name: str, *, clock: Clock) -> Restored:
     finally:
         backup.remove(new)
         lock.release()
-    lost = None if kept is not None and replaced is None else _lost(replaced, held)
-    return Restored(name=name, contents=held, kept=kept, lost=lost)
+    return Restored(
+        name=name, contents=held, kept=kept.name if kept else None, lost=_lost(kept, held) if kept else ()
+    )
 
 
 def _check(copy: Path) -> None:
@@ -73,19 +74,12 @@ def _check(copy: Path) -> None:
             events.verify(db, agent.scope)
 
 
-def _keep(path: Path, clock: Clock) -> tuple[str | None, Contents | None]:
-    """Make a backup of the store that is to be replaced; return its name, and what it holds if known."""
-    if not path.exists():
-        return None, None
-    try:
-        kept = backup.create(path, clock, origin="before-restore")
-    except Corrupt:
-        return backup.keep_damaged(path, clock), None
-    return kept.name, kept.contents
-
-
-def _lost(replaced: Contents | None, held: Contents) -> tuple[Lost, ...]:
+def _lost(kept: Backup, held: Contents) -> tuple[Lost, ...] | None:
+    if kept.contents is None:
+        return None
     now = {agent.scope: agent.events for agent in held.agents}
-    before = replaced.agents if replaced else ()
-    behind = [Lost(agent=a.agent, events=a.events - now.get(a.scope, 0)) for a in before]
+    behind = [
+        Lost(agent=agent.agent, events=agent.events - now.get(agent.scope, 0))
+        for agent in kept.contents.agents
+    ]
     return tuple(lost for lost in behind if lost.events > 0)

@@ -41,37 +41,33 @@ def create(path: Path, clock: Clock, *, origin: Origin, pause: float = 0.0) -> B
 
     Only whoever has the store's lock may call it.
     """
-    if not _one_at_a_time.acquire(blocking=False):
-        raise Conflict("a backup is being made", hint="wait until it is there", code="backup_running")
-    try:
-        folder = path.with_name("backups")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        for left_behind in folder.glob("*.partial"):
-            left_behind.unlink()
-        made_at = clock.now()
-        file = _free(folder, made_at, origin)
-        unfinished = file.with_suffix(".partial")
+    with _begun(path, clock, origin) as (file, unfinished, made_at):
+        held = _copy(path, unfinished, pause)
+        return _finish(file, unfinished, held, origin, made_at)
+
+
+def keep(path: Path, clock: Clock) -> Backup:
+    """Make a backup of a store that is to be replaced and that nobody has open.
+
+    SQLite sees only a copy: opening a damaged file can change it. One that cannot be read is kept as it is,
+    its WAL included, and without a manifest.
+    """
+    with _begun(path, clock, "before-restore") as (file, unfinished, made_at):
+        _copy_files(path, unfinished)
         try:
-            contents = _copy(path, unfinished, pause)
-            _check(unfinished, contents)
-            size, sha256 = unfinished.stat().st_size, _digest(unfinished)
-            unfinished.rename(file)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-        sync(folder)
-        backup = Backup(
-            name=file.name, origin=origin, made_at=made_at, size=size, version=__version__,
-            sha256=sha256, contents=contents,
-        )  # fmt: skip
-        _write_manifest(file, backup)
-        return backup
-    except driver.Error as error:
-        raise driver.translate(error) from error
-    except OSError as error:
-        raise failed(error) from error
-    finally:
-        _one_at_a_time.release()
+            db = driver.connect(unfinished, read_only=False)
+            try:
+                held = contents(db)
+            finally:
+                db.close()  # which also folds the WAL into it
+            return _finish(file, unfinished, held, "before-restore", made_at)
+        except (driver.Error, Corrupt):
+            remove(unfinished)
+        _copy_files(path, file)
+        for copy in (file, file.with_name(file.name + "-wal"), file.parent):
+            if copy.exists():
+                sync(copy)
+        return _read_manifest(file)
 
 
 def list_(folder: Path) -> list[Backup]:
@@ -152,22 +148,6 @@ def fetch(backup: Path, expected: str | None, target: Path) -> None:
         )
 
 
-def keep_damaged(path: Path, clock: Clock) -> str:
-    """Copy a store that cannot be read as it is, its WAL included, and return the name of the copy."""
-    folder = path.with_name("backups")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    file = _free(folder, clock.now(), "before-restore")
-    for suffix in ("-wal", ""):
-        source = path.with_name(path.name + suffix)
-        if source.exists():
-            copy = file.with_name(file.name + suffix)
-            shutil.copyfile(source, copy)
-            copy.chmod(0o600)
-            sync(copy)
-    sync(folder)
-    return file.name
-
-
 def put_in_place(new: Path, path: Path) -> None:
     """Let a closed file be the store. What the old one's WAL held must be kept elsewhere by now."""
     sync(new)
@@ -200,6 +180,59 @@ def failed(error: OSError) -> Unavailable:
         hint="check the disk and the permissions of NREM_HOME",
         code="storage_failed",
     )
+
+
+@contextmanager
+def _begun(path: Path, clock: Clock, origin: Origin) -> Iterator[tuple[Path, Path, int]]:
+    """Lend the name of a new backup, that of its unfinished file, and the time; leave nothing half done."""
+    if not _one_at_a_time.acquire(blocking=False):
+        raise Conflict("a backup is being made", hint="wait until it is there", code="backup_running")
+    try:
+        folder = path.with_name("backups")
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for left_behind in folder.glob("*.partial*"):
+            left_behind.unlink()
+        now = clock.now()
+        file = _free(folder, now, origin)
+        unfinished = file.with_suffix(".partial")
+        try:
+            yield file, unfinished, now
+        finally:
+            remove(unfinished)
+    except driver.Error as error:
+        raise driver.translate(error) from error
+    except OSError as error:
+        raise failed(error) from error
+    finally:
+        _one_at_a_time.release()
+
+
+def _finish(file: Path, unfinished: Path, held: Contents, origin: Origin, made_at: int) -> Backup:
+    """Check a copy, give it its name, and write down what it holds."""
+    _check(unfinished, held)
+    sync(unfinished)
+    backup = Backup(
+        name=file.name,
+        origin=origin,
+        made_at=made_at,
+        size=unfinished.stat().st_size,
+        version=__version__,
+        sha256=_digest(unfinished),
+        contents=held,
+    )
+    unfinished.rename(file)
+    sync(file.parent)
+    _write_manifest(file, backup)
+    return backup
+
+
+def _copy_files(path: Path, target: Path) -> None:
+    """Copy a closed database file, and the WAL that a killed process left beside it."""
+    for suffix in ("-wal", ""):
+        source, copy = path.with_name(path.name + suffix), target.with_name(target.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy)
+            copy.chmod(0o600)
 
 
 def _free(folder: Path, now: int, origin: Origin) -> Path:
@@ -239,7 +272,6 @@ def _copy(path: Path, unfinished: Path, pause: float) -> Contents:
                 target.close()
         finally:
             source.close()
-        os.fsync(fd)
         return held
     finally:
         os.close(fd)

@@ -14,7 +14,7 @@ from nrem import config
 from nrem.client import is_up
 from nrem.clock import SystemClock
 from nrem.errors import ConfigError, NremError
-from nrem.model import Finding, Restored, iso
+from nrem.model import iso
 from nrem.surface.cli.shared import (
     Command,
     Group,
@@ -54,8 +54,9 @@ def create(as_json: bool) -> None:
 @json_option
 def list_backups(as_json: bool) -> None:
     """List the backups, newest first."""
-    with store() as run:
-        found = run("list_backups")
+    from nrem.core import backup
+
+    found = _written(backup.list_(config.home()))  # a store that cannot be opened must not hide them
     if as_json:
         show_json(found)
     elif found["backups"]:
@@ -83,7 +84,7 @@ def restore(name: str, force: bool, as_json: bool) -> None:
         f"Replace the store by {name} of {moment}? What came later is then only in a backup.", force=force
     )
     restored = backup.restore(home, name, clock=SystemClock())
-    shown = TypeAdapter(Restored).dump_python(restored, mode="json")
+    shown = _written(restored)
     if as_json:
         show_json(shown)
         return
@@ -96,6 +97,12 @@ def restore(name: str, force: bool, as_json: bool) -> None:
         click.echo("It could not be read, so what it had more is not known.")
     for lost in restored.lost or ():
         click.echo(clean(f"Not here any more: {count(lost.events, 'event', 'events')} of {lost.agent}."))
+
+
+def _written(record: Any) -> dict[str, Any]:
+    """Return a record as the JSON that an operation would answer with."""
+    shown: dict[str, Any] = TypeAdapter(type(record)).dump_python(record, mode="json")
+    return shown
 
 
 def _held(contents: dict[str, Any] | None) -> str:
@@ -139,13 +146,12 @@ def _findings(deep: bool, progress: Callable[[str], None]) -> Iterator[dict[str,
     """Yield what is found: by the daemon when it is up, as only it can look into its store, else here."""
     from nrem.core import doctor, surroundings
 
-    written = TypeAdapter(Finding).dump_python
     home = config.home()
     try:
         socket = config.socket(home)
     except ConfigError:
         socket = home / "nrem.sock"  # the finding about the configuration comes below
-    yield from map(written, doctor.examine_daemon(home, socket))
+    yield from map(_written, doctor.examine_daemon(home, socket))
     if is_up(socket):
         progress("the daemon's store")
         try:
@@ -153,8 +159,8 @@ def _findings(deep: bool, progress: Callable[[str], None]) -> Iterator[dict[str,
                 yield from run("doctor", deep=deep)["findings"]
             return
         except NremError as error:
-            yield written(surroundings.problem("NR030", "daemon", error))
-    yield from map(written, doctor.examine(home, SystemClock(), deep=deep, progress=progress))
+            yield _written(surroundings.problem("NR030", "daemon", error))
+    yield from map(_written, doctor.examine(home, SystemClock(), deep=deep, progress=progress))
 
 
 def _show(finding: dict[str, Any]) -> None:
