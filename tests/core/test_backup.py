@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -188,16 +189,22 @@ def test_a_store_that_is_gone_can_be_restored(home: Path, clock: ManualClock, na
     assert (home / "nrem.db").exists()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+DYING = """
+import os, sys
+from pathlib import Path
+from builders import caller_of
+from nrem.runtime.app import App
+caller_of(App.open(Path(sys.argv[1])))("remember", agent="ana", content="in the wal alone")
+os._exit(0)
+"""
+
+
 def test_the_wal_of_the_old_store_never_meets_the_new_one(
     home: Path, clock: ManualClock, name: str, reopened: Callable[[], App]
 ) -> None:
-    pid = os.fork()
-    if pid == 0:  # a process that dies with its last write only in the WAL
-        dying = reopened()
-        caller_of(dying)("remember", agent="ana", content="in the wal alone")
-        os._exit(0)
-    os.waitpid(pid, 0)
+    path = os.pathsep.join(sys.path)
+    environment = os.environ | {"PYTHONPATH": path, "NREM_VECTOR__ENABLED": "false"}
+    subprocess.run([sys.executable, "-c", DYING, str(home)], env=environment, check=True)
     assert (home / "nrem.db-wal").stat().st_size > 0
     restored = backup.restore(home, name, clock=clock)
     assert restored.lost == (Lost(agent="ana", events=6), Lost(agent="zoe", events=1))

@@ -84,7 +84,7 @@ def examine(
     return (_printable(finding) for finding in found)
 
 
-def examine_daemon(home: Path, socket: Path) -> Iterator[Finding]:
+def examine_daemon(socket: Path) -> Iterator[Finding]:
     """Say whether the daemon is up, and whether it is this version; from outside of it."""
     if not client.is_up(socket):
         yield _finding("NR030", "ok", "it is not up; nrem up starts it")
@@ -196,23 +196,17 @@ def _store(
             patient = _Patient(db, home, now, embedder, progress)
             yield from _inside(patient, deep)
     except NremError as error:
-        yield problem("NR040", IDS["NR040"], error)
+        yield _damaged("NR040", error)
 
 
 def _inside(patient: _Patient, deep: bool) -> Iterator[Finding]:
     db = patient.db
     patient.progress("the pages of the file")
     yield from _guarded("NR042", _pages(db, deep))
-    applied = backup.applied(db)
-    try:
-        migrations.refuse_newer(applied)
-    except Corrupt as error:
-        yield problem("NR041", IDS["NR041"], error)
+    schema = list(_guarded("NR041", _schema(db)))
+    yield from schema
+    if schema[-1].level != "ok":
         return
-    if not migrations.is_current(applied):
-        yield _finding("NR041", "warning", "it is of an older nrem", "nrem up migrates it, after a backup")
-        return
-    yield _finding("NR041", "ok", applied[-1])
     yield from _guarded("NR043", _references(db))
     if deep:
         yield from _guarded("NR044", _events(patient))
@@ -228,7 +222,9 @@ def _guarded(id: str, found: Iterator[Finding]) -> Iterator[Finding]:
     try:
         yield from found
     except driver.Error as error:
-        yield problem(id, IDS[id], driver.translate(error))
+        yield _damaged(id, driver.translate(error))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:  # what a changed byte can make
+        yield _finding(id, "error", f"a value is not what it should be ({type(error).__name__})", RESTORE)
 
 
 def _pages(db: Connection, deep: bool) -> Iterator[Finding]:
@@ -237,6 +233,19 @@ def _pages(db: Connection, deep: bool) -> Iterator[Finding]:
         yield _finding("NR042", "error", message, RESTORE)
     if not problems:
         yield _finding("NR042", "ok", "its structure is whole")
+
+
+def _schema(db: Connection) -> Iterator[Finding]:
+    applied = backup.applied(db)
+    try:
+        migrations.refuse_newer(applied)
+    except Corrupt as error:
+        yield problem("NR041", IDS["NR041"], error)
+        return
+    if migrations.is_current(applied):
+        yield _finding("NR041", "ok", applied[-1])
+    else:
+        yield _finding("NR041", "warning", "it is of an older nrem", "nrem up migrates it, after a backup")
 
 
 def _references(db: Connection) -> Iterator[Finding]:
@@ -330,6 +339,10 @@ def _backups(patient: _Patient) -> Iterator[Finding]:
 
 def _finding(id: str, level: Level, message: str, hint: str | None = None) -> Finding:
     return Finding(id=id, level=level, subject=IDS[id], message=message, hint=hint)
+
+
+def _damaged(id: str, error: NremError) -> Finding:
+    return _finding(id, "error", error.message, error.hint or RESTORE)
 
 
 def _printable(finding: Finding) -> Finding:

@@ -46,6 +46,9 @@ def connect(path: Path, *, read_only: bool, fresh: bool = False) -> Connection:
             db.execute("pragma query_only = on")
         db.row_factory = sqlite3.Row
         db.create_function("json_contains", 2, _json_contains, deterministic=True)
+    except UnicodeDecodeError as error:  # SQLite's own message repeats a piece of a damaged schema
+        db.close()
+        raise sqlite3.DatabaseError("the schema is damaged") from error
     except BaseException:
         db.close()
         raise

@@ -103,6 +103,6 @@ def _fits(event: Event, previous: bytes, seq: int) -> bool:
         )
         erased = event.payload is None and event.salt is None
         kept = erased or hash_payload(event.salt or b"", event.payload or "") == event.payload_hash
-    except (TypeError, ValueError):  # a changed byte can also change what type a value has
+    except (AttributeError, TypeError, ValueError):  # a changed byte can also change what type a value has
         return False
     return event.seq == seq and event.chain == chain and kept

@@ -232,7 +232,12 @@ def _is_as_made(row: Row) -> bool:
     try:
         same: bool = row["payload"] == events.canonical(payload(from_row(row)))
         return same and row["content_hash"] == content_hash(row["content"])
-    except (KeyError, TypeError, ValueError):  # a changed byte can also make a value that there is not
+    except (
+        AttributeError,
+        KeyError,
+        TypeError,
+        ValueError,
+    ):  # a changed byte can also make a value that there is not
         return False
 
 

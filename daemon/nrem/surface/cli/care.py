@@ -151,7 +151,7 @@ def _findings(deep: bool, progress: Callable[[str], None]) -> Iterator[dict[str,
         socket = config.socket(home)
     except ConfigError:
         socket = home / "nrem.sock"  # the finding about the configuration comes below
-    yield from map(_written, doctor.examine_daemon(home, socket))
+    yield from map(_written, doctor.examine_daemon(socket))
     if is_up(socket):
         progress("the daemon's store")
         try:
