@@ -18,8 +18,7 @@ import abc
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from nrem import wire
-from nrem.model import AgentConfig
+from nrem import model, wire
 
 
 class Methods(abc.ABC):
@@ -60,8 +59,8 @@ def _method(operation: wire.Operation) -> str:
         signature.append(f"{FIRST[operation.name]}: str | None = None")
     if optional:
         signature += ["*", *(f"{name}: {_type(schema, name)} | None = None" for name in optional)]
-    gives = operation.gives.__name__
-    record = gives if gives == "AgentConfig" else f"wire.{gives}"
+    module = "model" if operation.gives.__module__ == "nrem.model" else "wire"
+    record = f"{module}.{operation.gives.__name__}"
     body = ", ".join(f"{name!r}: {name}" for name in names)
     return f"""
     def {operation.name}({", ".join(signature)}) -> {record}:

@@ -28,7 +28,7 @@ from nrem.facade import Memories
 from nrem.methods import Methods
 from nrem.model import Right
 
-TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+CONNECT_SECONDS = 5.0
 TRIES = 3
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
@@ -75,7 +75,7 @@ class Client(Methods):
             base_url=where if isinstance(where, str) else "http://nrem",
             headers={"Nrem-Ingress": ingress}
             | ({} if token is None else {"Authorization": f"Bearer {token}"}),
-            timeout=TIMEOUT,
+            timeout=CONNECT_SECONDS,
             trust_env=False,
         )
 
@@ -127,6 +127,7 @@ class Client(Methods):
         given: dict[str, Any] = {"content": text, "headers": JSON}
         if operation.method in ("GET", "DELETE"):
             given = {"params": httpx.QueryParams(wire.to_query(fields))}  # type: ignore[arg-type]
+        given["timeout"] = httpx.Timeout(operation.patience, connect=CONNECT_SECONDS)
         return self._send(operation.method, path, given, again=operation.right is Right.READ)
 
     def _send(self, method: str, path: str, given: Mapping[str, Any], *, again: bool) -> httpx.Response:

@@ -24,6 +24,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from nrem.errors import ConfigError
 
 MASK = "********"
+LONGEST_SOCKET = 100
+"""Bytes of a socket's path; systems allow a few more than this, and not all the same."""
 AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits"})
 STORE_WIDE = {
     "secrets.literals": "every version of an agent's config is kept",

@@ -6,8 +6,7 @@ import abc
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from nrem import wire
-from nrem.model import AgentConfig
+from nrem import model, wire
 
 
 class Methods(abc.ABC):
@@ -39,9 +38,9 @@ class Methods(abc.ABC):
 
     def set_agent_config(
         self, config: dict[str, Any], message: str, *, agent: str | None = None
-    ) -> AgentConfig:
+    ) -> model.AgentConfig:
         """Replace an agent's own configuration; every version is kept."""
-        found: AgentConfig = self._run(
+        found: model.AgentConfig = self._run(
             "set_agent_config", {"agent": agent, "config": config, "message": message}
         )
         return found
@@ -407,4 +406,19 @@ class Methods(abc.ABC):
     def list_versions(self, id: str, *, agent: str | None = None) -> wire.Versions:
         """List every state a memory ever had, with who made it and when."""
         found: wire.Versions = self._run("list_versions", {"agent": agent, "id": id})
+        return found
+
+    def create_backup(self) -> model.Backup:
+        """Copy the store while it is in use, and check the copy."""
+        found: model.Backup = self._run("create_backup", {})
+        return found
+
+    def list_backups(self) -> wire.Backups:
+        """List the backups, newest first."""
+        found: wire.Backups = self._run("list_backups", {})
+        return found
+
+    def doctor(self, *, deep: bool | None = None) -> wire.Diagnosis:
+        """Look for what is wrong with the store and where it lives, and say what to do."""
+        found: wire.Diagnosis = self._run("doctor", {"deep": deep})
         return found

@@ -18,7 +18,7 @@ import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nrem.config import Server
+from nrem.config import LONGEST_SOCKET, Server
 from nrem.core import reembed
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
@@ -27,8 +27,6 @@ from nrem.runtime.app import App
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0
 BACKFILL_SECONDS = 30.0
-LONGEST_SOCKET = 100
-"""Bytes of a socket's path; systems allow a few more than this, and not all the same."""
 
 log = logging.getLogger("nrem.service")
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, browse, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
@@ -140,6 +140,11 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     return recorded
 
 
+def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
+    found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
+    return wire.Diagnosis(findings=tuple(found))
+
+
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "add_agent": _add_agent,
     "list_agents": lambda app, caller, r: agents.list_(app.store, caller=caller),
@@ -168,4 +173,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
+    "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
+    "list_backups": lambda app, caller, r: backup.list_(app.home),
+    "doctor": _doctor,
 }

@@ -7,7 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
-from nrem.model import KIND_ALIASES, AgentConfig, Filter, Kind, Memory, Moment, Right, Version
+from nrem.model import (
+    KIND_ALIASES,
+    AgentConfig,
+    Backup,
+    Filter,
+    Finding,
+    Kind,
+    Memory,
+    Moment,
+    Right,
+    Version,
+)
 from nrem.wire.fields import (
     BATCH,
     PAGE,
@@ -419,3 +430,28 @@ class Forgotten:
 class Versions:
     id: str
     versions: tuple[Version, ...]
+
+
+# Care
+
+
+class CreateBackup(Input):
+    pass
+
+
+class ListBackups(Input):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backups:
+    backups: tuple[Backup, ...]
+
+
+class Doctor(Input):
+    deep: bool = Field(default=False, description="Also recompute every event and compare every memory.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    findings: tuple[Finding, ...]

@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from nrem.model import AgentConfig, Right
+from nrem.model import AgentConfig, Backup, Right
 from nrem.wire.records import (
     AddAgent,
     Agent,
     AgentConfigs,
     AgentRef,
     Agents,
+    Backups,
     Changed,
     Clear,
     Cleared,
+    CreateBackup,
     CreatedToken,
     CreateToken,
+    Diagnosis,
+    Doctor,
     Edit,
     Embed,
     Embedded,
@@ -25,6 +29,7 @@ from nrem.wire.records import (
     Forgotten,
     Input,
     ListAgents,
+    ListBackups,
     ListMemories,
     ListTokens,
     MemoryRef,
@@ -62,6 +67,8 @@ class Operation:
     """Names no agent, and is there also for whoever reaches one agent only."""
     status: int = 200
     """What HTTP answers when it went well."""
+    patience: float = 60.0
+    """How many seconds a client waits for the answer."""
 
     @property
     def method(self) -> str:
@@ -271,6 +278,33 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=MemoryRef,
             gives=Versions,
             right=Right.READ,
+        ),
+        Operation(
+            name="create_backup",
+            summary="Copy the store while it is in use, and check the copy.",
+            route="POST /v1/backups",
+            takes=CreateBackup,
+            gives=Backup,
+            right=Right.ADMIN,
+            status=201,
+            patience=3600.0,
+        ),
+        Operation(
+            name="list_backups",
+            summary="List the backups, newest first.",
+            route="GET /v1/backups",
+            takes=ListBackups,
+            gives=Backups,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="doctor",
+            summary="Look for what is wrong with the store and where it lives, and say what to do.",
+            route="GET /v1/doctor",
+            takes=Doctor,
+            gives=Diagnosis,
+            right=Right.ADMIN,
+            patience=3600.0,
         ),
     )
 }

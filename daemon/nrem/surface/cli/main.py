@@ -31,6 +31,8 @@ COMMANDS = {
     "import": "exchange",
     "embed": "recalling",
     "reembed": "recalling",
+    "backup": "care",
+    "doctor": "care",
 }
 """Each command and the module that has it."""
 
