@@ -17,8 +17,15 @@ from nrem.surface import http, operations
 
 @pytest.fixture
 def web(app: App) -> Iterator[TestClient]:
-    with TestClient(http.Web(app).guard, client=("testclient", 1)) as client:
+    """The owner, on the socket."""
+    web = http.Web(app)
+
+    async def on_socket(scope: Any, receive: Any, send: Any) -> None:
+        await web.guard(scope | {"server": ("nrem.sock", None)}, receive, send)
+
+    with TestClient(on_socket) as client:
         yield client
+    web.close()
 
 
 @pytest.mark.rows(99, 116)
@@ -30,7 +37,8 @@ def test_every_operation_has_its_route_and_no_route_is_without_one(app: App) -> 
         for method in (route.methods or set()) - {"HEAD"}
     }
     declared = {(operation.method, operation.path) for operation in wire.OPERATIONS.values()}
-    assert routes == declared | {("GET", "/healthz"), ("GET", "/openapi.json")}
+    others = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/openapi.json")}
+    assert routes == declared | others
 
 
 @pytest.mark.rows(99)
@@ -99,7 +107,7 @@ def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
         ("DELETE", "/v1/agents/ana", None, 400, "invalid_field"),
         ("DELETE", "/v1/agents/ana?erase=false", None, 400, "invalid_field"),
         ("GET", "/v1/nothing", None, 404, "no_route"),
-        ("PUT", "/v1/agents", {}, 404, "no_route"),
+        ("PUT", "/v1/agents", {}, 405, "wrong_method"),
     ],
 )
 def test_what_is_refused_says_why(

@@ -17,6 +17,7 @@ COMMANDS = {
     "config": "setup",
     "completion": "setup",
     "agent": "agents",
+    "token": "tokens",
     "remember": "memories",
     "recall": "recalling",
     "get": "memories",
