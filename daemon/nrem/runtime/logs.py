@@ -35,8 +35,9 @@ def set_up(level: int | str = logging.INFO, *, journal: Path = JOURNAL) -> None:
         handler.setFormatter(PlainFormatter() if sys.stderr.isatty() else JsonFormatter())
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.captureWarnings(True)
-    # It tells of every request at info level.
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    # At info level these tell of every request, and of every step of starting.
+    for name in ("httpx", "uvicorn.error"):
+        logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _is_in_journal() -> bool:
