@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from click.testing import CliRunner, Result
 
 from builders import Call, caller_of
-from nrem.client import is_up
 from nrem.runtime.app import App
 from nrem.surface.cli.main import main
 
 Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
 Refusal = Callable[..., dict[str, str]]
+
+
+class Daemon(Protocol):
+    def stay_down(self) -> None: ...
 
 
 def doctor(*words: str) -> tuple[int, dict[str, Any]]:
@@ -41,7 +41,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def run(home: Path) -> Call:
+def down(daemon: Daemon) -> None:
+    """No daemon is up, whatever command is run."""
+    daemon.stay_down()
+
+
+@pytest.fixture
+def run(home: Path, down: None) -> Call:
     """Run an operation on the store while no daemon is up."""
 
     def call(name: str, **body: Any) -> dict[str, Any]:
@@ -49,21 +55,6 @@ def run(home: Path) -> Call:
             return caller_of(app)(name, **body)
 
     return call
-
-
-@pytest.fixture
-def daemon(home: Path) -> Iterator[None]:
-    command = [sys.executable, "-c", "from nrem.surface.cli.main import main; main()", "up"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE) as process:
-        try:
-            deadline = time.monotonic() + 60
-            while not is_up(home / "nrem.sock"):
-                assert process.poll() is None
-                assert time.monotonic() < deadline, "the daemon never listened"
-                time.sleep(0.02)
-            yield
-        finally:
-            process.terminate()
 
 
 def contents(run: Call) -> list[str]:
@@ -115,7 +106,6 @@ def test_a_store_that_cannot_be_opened_can_be_replaced(
 
 
 @pytest.mark.rows(10)
-@pytest.mark.usefixtures("daemon")
 def test_beside_the_daemon_a_backup_is_made_and_not_restored(
     nrem: Nrem, answer: Answer, refusal: Refusal
 ) -> None:
@@ -130,6 +120,7 @@ def test_beside_the_daemon_a_backup_is_made_and_not_restored(
     assert findings["NR044"].startswith("1 events")
 
 
+@pytest.mark.usefixtures("down")
 def test_doctor_ends_with_0_also_with_warnings_and_with_1_on_an_error(nrem: Nrem, home: Path) -> None:
     code, found = doctor()
     assert (code, found["errors"], found["warnings"]) == (0, 0, 0)
