@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +19,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from nrem import __version__, wire
 from nrem.errors import ConfigError, Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
 from nrem.model import Caller
 from nrem.runtime.app import App
-from nrem.surface.operations import execute
+from nrem.surface import mcp
+from nrem.surface.operations import call, execute
 
 BODY_BYTES = 1 << 20
 LARGE_BODY_BYTES = 16 << 20
@@ -34,6 +37,7 @@ LONGEST_SOCKET = 100
 """Bytes of a socket's path; systems allow a few more than this, and not all the same."""
 
 OWNER = Caller(actor="owner", ingress="http")
+MCP_OWNER = Caller(actor="owner", ingress="mcp")
 STATUSES: tuple[tuple[type[NremError], int], ...] = (
     (InputError, 400),
     (Denied, 403),
@@ -50,18 +54,26 @@ log = logging.getLogger("nrem.http")
 def build(app: App) -> Starlette:
     """Return the ASGI application of an open store."""
 
+    agents = mcp.Endpoint(lambda scope: _visit(app, scope), body_bytes=BODY_BYTES)
+
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        yield
+        async with agents.lifespan():
+            yield
 
     routes = [
         Route(operation.path, _endpoint(app, operation), methods=[operation.method])
         for operation in wire.OPERATIONS.values()
     ]
     return Starlette(
-        routes=[*routes, Route("/healthz", _healthz), Route("/openapi.json", _openapi)],
-        exception_handlers={404: _no_route, 405: _no_route},
+        routes=[
+            *routes,
+            Route("/mcp/{agent}", agents),
+            Route("/healthz", _healthz),
+            Route("/openapi.json", _openapi),
+        ],
+        exception_handlers={404: _no_route, 405: _no_route, NremError: _no_visit},
         lifespan=lifespan,
     )
 
@@ -163,6 +175,16 @@ async def _json(request: Request, limit: int) -> dict[str, Any]:
 def _refused(error: NremError) -> JSONResponse:
     status = FINER.get(error.code) or next(code for family, code in STATUSES if isinstance(error, family))
     return JSONResponse({"error": error.as_json()}, status)
+
+
+def _visit(app: App, scope: Scope) -> mcp.Visit:
+    agent = scope["path_params"]["agent"]
+    return mcp.Visit(agent=agent, settings=app.settings(app.scope(agent)), run=partial(call, app, MCP_OWNER))
+
+
+async def _no_visit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NremError)
+    return _refused(error)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

@@ -51,8 +51,6 @@ class Operation:
     takes: type[Input]
     gives: type
     right: Literal["read", "write", "admin"]
-    tool: str | None = None
-    """The MCP tool that exposes it."""
     status: int = 200
     """What HTTP answers when it went well."""
 
@@ -128,7 +126,6 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=Stored,
             right="write",
             status=201,
-            tool="remember",
         ),
         Operation(
             name="remember_many",
@@ -154,7 +151,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=ListMemories,
             gives=Page,
             right="read",
-            tool="list_memories",
         ),
         Operation(
             name="recall",
@@ -163,7 +159,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=Recall,
             gives=Recalled,
             right="read",
-            tool="recall",
         ),
         Operation(
             name="embed",
@@ -220,7 +215,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=MemoryRef,
             gives=Forgotten,
             right="write",
-            tool="forget",
         ),
         Operation(
             name="clear_memories",
