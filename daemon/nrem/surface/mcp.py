@@ -179,10 +179,8 @@ def _stored(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
         else:
             text += f" in category {wire.slug(body.get('category', 'general'))}"
         text += "."
-    elif given["deduplicated"]:
-        text = f"Known already: memory {id} says the same. Nothing was stored again."
     else:
-        text = f"Not stored: there is no room for more {kind} memories."
+        text = f"Known already: memory {id} says the same. Nothing was stored again."
     return Answer(texts=(text,), data=given)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import click
 
 from nrem import wire
 from nrem.errors import InputError, InvalidField
+from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
     choose_agent,
@@ -33,14 +35,21 @@ def agent_command() -> None:
 @click.argument("name")
 @json_option
 def add(name: str, as_json: bool) -> None:
-    """Add an agent with a memory of its own. The store is made if there is none yet."""
+    """Add an agent with a memory of its own, and show how its program is connected to it.
+
+    The store is made if there is none yet.
+    """
     with store(create=True) as run:
         added = run("add_agent", agent=name)
+    ways = connection(name)
     if as_json:
-        show_json(added)
+        show_json(added | {"connect": asdict(ways)})
         return
     click.echo(f"Added agent {name}.")
     click.echo(f'Next: nrem remember -a {name} "something worth keeping"')
+    click.echo(f"\nClaude Code:\n{ways.claude_code}")
+    click.echo(f"\nCodex, in ~/.codex/config.toml:\n{ways.codex}")
+    click.echo(f"\nOther MCP clients:\n{ways.mcp_json}")
 
 
 @agent_command.command("list")

@@ -12,6 +12,7 @@ COMMANDS = {
     "up": "daemon",
     "down": "daemon",
     "status": "daemon",
+    "mcp": "mcp",
     "init": "setup",
     "config": "setup",
     "completion": "setup",
