@@ -7,10 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
-from typing import Any
+from socketserver import ThreadingUnixStreamServer
+from typing import Any, ClassVar
 
 import anyio
 import httpx2
@@ -26,7 +29,7 @@ from nrem.client import Client, is_up
 
 NREM = [sys.executable, "-c", "from nrem.surface.cli.main import main; main()"]
 Do = Callable[[McpClient], Awaitable[Any]]
-Talk = Callable[[Do], Any]
+Talk = Callable[[str, Do], Any]
 
 
 @pytest.fixture
@@ -76,8 +79,8 @@ def over_http(home: Path, mode: str, do: Do) -> Any:
 
 def over_stdio(environment: dict[str, str], mode: str, do: Do, *words: str) -> Any:
     async def main() -> Any:
-        command, *arguments = [*NREM, "mcp", "--agent", "ana", *words]
-        server = StdioServerParameters(command=command, args=arguments, env=environment)
+        arguments = [*NREM[1:], "mcp", "--agent", "ana", *words]
+        server = StdioServerParameters(command=NREM[0], args=arguments, env=environment)
         async with McpClient(stdio_client(server), mode=mode) as client:
             return await do(client)
 
@@ -87,7 +90,7 @@ def over_stdio(environment: dict[str, str], mode: str, do: Do, *words: str) -> A
 @pytest.fixture(params=["http", "stdio"])
 def talk(
     request: pytest.FixtureRequest, home: Path, environment: dict[str, str], daemon: subprocess.Popen[bytes]
-) -> Callable[[str, Do], Any]:
+) -> Talk:
     if request.param == "http":
         return lambda mode, do: over_http(home, mode, do)
     return lambda mode, do: over_stdio(environment, mode, do)
@@ -101,7 +104,7 @@ def first(result: CallToolResult) -> str:
 
 @pytest.mark.rows(65, 66)
 @pytest.mark.parametrize("mode", ["legacy", "auto", LATEST_MODERN_VERSION])
-def test_the_official_client_remembers_and_recalls(talk: Callable[[str, Do], Any], mode: str) -> None:
+def test_the_official_client_remembers_and_recalls(talk: Talk, mode: str) -> None:
     async def visit(client: McpClient) -> None:
         tools = [tool.name for tool in (await client.list_tools()).tools]
         assert {"remember", "recall", "forget"} <= set(tools)
@@ -118,7 +121,7 @@ def test_the_official_client_remembers_and_recalls(talk: Callable[[str, Do], Any
     talk(mode, visit)
 
 
-def test_many_calls_at_once_are_all_answered(talk: Callable[[str, Do], Any]) -> None:
+def test_many_calls_at_once_are_all_answered(talk: Talk) -> None:
     async def visit(client: McpClient) -> list[str]:
         said: dict[int, str] = {}
 
@@ -192,9 +195,8 @@ def pipe(environment: dict[str, str], daemon: subprocess.Popen[bytes]) -> Iterat
 @pytest.mark.parametrize("version", HANDSHAKE_PROTOCOL_VERSIONS)
 def test_the_bridge_serves_each_older_revision(pipe: Pipe, version: str) -> None:
     assert pipe.begin(version)["protocolVersion"] == version
-    tools = pipe.ask("tools/list")["result"]["tools"]
-    # What a revision does not have is left out, so the bridge passed on which one it is.
-    assert ("outputSchema" in tools[0]) == (version >= "2025-06-18")
+    result = pipe.ask("tools/call", {"name": "recall", "arguments": {"query": "tea"}})["result"]
+    assert result["content"][0]["text"] == "No memories found."
     assert pipe.end() == 0
 
 
@@ -292,44 +294,76 @@ def test_it_starts_the_daemon_when_told_to(home: Path, environment: dict[str, st
     assert stopped.returncode == 0
 
 
-def test_the_agents_token_goes_with_every_request(
-    home: Path, environment: dict[str, str], tmp_path: Path
-) -> None:
-    from http.server import BaseHTTPRequestHandler
-    from socketserver import ThreadingUnixStreamServer
-    from threading import Thread
+class Listener(BaseHTTPRequestHandler):
+    """Stands for the daemon: notes the headers of each request, and agrees to one revision."""
 
-    seen: list[str | None] = []
+    seen: ClassVar[list[dict[str, str]]] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            seen.append(self.headers["Authorization"])
-            self.rfile.read(int(self.headers["Content-Length"]))
-            self.send_response(401)
-            self.end_headers()
+    def do_POST(self) -> None:
+        self.seen.append({name.lower(): value for name, value in self.headers.items()})
+        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        result = {"protocolVersion": "2025-06-18"}
+        body = json.dumps({"jsonrpc": "2.0", "id": message.get("id"), "result": result}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
-        def log_message(self, *_: object) -> None:
-            pass
+    def log_message(self, *_: object) -> None:
+        pass
 
-        def address_string(self) -> str:
-            return "socket"
 
-    home.mkdir()
-    (home / "tokens").mkdir()
-    server = ThreadingUnixStreamServer(str(home / "nrem.sock"), Handler)
-    with server:
-        Thread(target=server.serve_forever, daemon=True).start()
-
-        def ask(environment: dict[str, str]) -> str:
-            opened = Pipe(environment, "--agent", "ana")
-            with opened.process:
-                message = str(opened.ask("tools/list")["error"]["message"])
-                assert opened.end() == 0
-            return message
-
-        assert ask(environment) == "the daemon answered with status 401"
-        (home / "tokens" / "ana").write_text("of-the-file\n")
-        ask(environment)
-        ask(environment | {"NREM_TOKEN": "of-the-variable"})
+@pytest.fixture
+def seen(home: Path) -> Iterator[list[dict[str, str]]]:
+    (home / "tokens").mkdir(parents=True)
+    Listener.seen.clear()
+    with ThreadingUnixStreamServer(str(home / "nrem.sock"), Listener) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield Listener.seen
         server.shutdown()
-    assert seen == [None, "Bearer of-the-file", "Bearer of-the-variable"]
+        thread.join()
+
+
+def send(environment: dict[str, str], *asked: tuple[str, dict[str, Any]]) -> None:
+    opened = Pipe(environment, "--agent", "ana")
+    with opened.process:
+        for method, params in asked:
+            opened.ask(method, params)
+        assert opened.end() == 0
+
+
+def test_the_agents_token_goes_with_every_request(
+    home: Path, environment: dict[str, str], seen: list[dict[str, str]]
+) -> None:
+    send(environment, ("ping", {}))
+    (home / "tokens" / "ana").write_text("of-the-file\n")
+    send(environment, ("ping", {}), ("ping", {}))
+    send(environment | {"NREM_TOKEN": "of-the-variable"}, ("ping", {}))
+    sent = [headers.get("authorization") for headers in seen]
+    assert sent == [None, "Bearer of-the-file", "Bearer of-the-file", "Bearer of-the-variable"]
+
+
+def test_a_token_that_is_none_is_refused(home: Path, environment: dict[str, str], seen: object) -> None:
+    (home / "tokens" / "ana").write_text("two words")
+    ended = subprocess.run([*NREM, "mcp", "--agent", "ana"], env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "two words" not in ended.stderr
+
+
+def test_the_headers_are_made_of_the_message(environment: dict[str, str], seen: list[dict[str, str]]) -> None:
+    meta = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
+    send(
+        environment,
+        ("initialize", {"protocolVersion": "2025-06-18"}),
+        ("tools/call", {"name": "recall"}),
+        ("tools/call", {"name": "recall", **meta}),
+        ("resources/read", {"uri": "nrem://wörter", **meta}),
+    )
+    names = ("mcp-protocol-version", "mcp-method", "mcp-name")
+    assert [tuple(headers.get(name) for name in names) for headers in seen] == [
+        (None, None, None),
+        ("2025-06-18", None, None),
+        ("2026-07-28", "tools/call", "recall"),
+        ("2026-07-28", "resources/read", "=?base64?bnJlbTovL3fDtnJ0ZXI=?="),
+    ]

@@ -26,6 +26,9 @@ START_SECONDS = 30.0
 AT_ONCE = 16
 """How many requests of a client are under way together."""
 
+KEEP_SECONDS = 2.0
+"""How long an idle connection is used again; the daemon closes one after five."""
+
 SERVER_ERROR = -32000
 """The code of JSON-RPC for what the server could not do."""
 
@@ -96,6 +99,7 @@ class Bridge:
             base_url="http://nrem",
             headers=headers | {"Accept": "application/json, text/event-stream"},
             timeout=TIMEOUT,
+            limits=httpx.Limits(keepalive_expiry=KEEP_SECONDS),
         )
         self._path = f"/mcp/{wire.path_part(agent)}"
         self._version: str | None = None
