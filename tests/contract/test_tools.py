@@ -44,9 +44,8 @@ def test_a_schema_stands_for_itself_and_explains_every_argument(tool: AnyTool) -
     assert "agent" not in schema["properties"]
 
 
-@pytest.mark.parametrize("toolset", TOOLSETS)
-def test_no_two_tools_have_the_same_name(toolset: str) -> None:
-    names = [tool.name for tool in TOOLSETS[toolset]]
+def test_no_two_tools_have_the_same_name() -> None:
+    names = [tool.name for tool in EVERY]
     assert len(set(names)) == len(names)
     assert all(re.fullmatch(r"[a-z_]{1,64}", name) for name in names)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import signal
@@ -26,6 +27,12 @@ from mcp_types import CallToolResult, TextContent
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
 from nrem.client import Client, is_up
+
+# Before Python 3.12 the pipe to a process is a pair of sockets, and its end may be left to the collector.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+]
 
 NREM = [sys.executable, "-c", "from nrem.surface.cli.main import main; main()"]
 Do = Callable[[McpClient], Awaitable[Any]]
@@ -84,7 +91,10 @@ def over_stdio(environment: dict[str, str], mode: str, do: Do, *words: str) -> A
         async with McpClient(stdio_client(server), mode=mode) as client:
             return await do(client)
 
-    return anyio.run(main)
+    try:
+        return anyio.run(main)
+    finally:
+        gc.collect()  # here, and not in the middle of another test
 
 
 @pytest.fixture(params=["http", "stdio"])
