@@ -16,6 +16,15 @@ from nrem.runtime.app import App
 from nrem.surface.http import Web
 
 
+def on_socket(web: Web) -> Any:
+    """Return the application as the owner's socket reaches it, for a client that has no socket."""
+
+    async def asgi(scope: Any, receive: Any, send: Any) -> None:
+        await web.guard(scope | {"server": ("nrem.sock", None)}, receive, send)
+
+    return asgi
+
+
 @contextmanager
 def serving(asgi: Any, listener: socket.socket) -> Iterator[None]:
     """Serve an application on a bound socket."""

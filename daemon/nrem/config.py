@@ -134,6 +134,12 @@ class Server(_Section):
     burst: int = Field(200, ge=1, description="Most requests at once with one agent's tokens.")
 
 
+class Mcp(_Section):
+    toolset: Literal["typed", "unified"] = Field(
+        "typed", description="typed gives agents a tool for each thing to do, unified one tool for all."
+    )
+
+
 class Vector(_Section):
     enabled: bool = Field(True, description="Find memories by meaning, beside by words.")
 
@@ -174,6 +180,7 @@ class Config(_Section):
     chat: Chat = Field(Chat(), description="The chat model.")
     time: Time = Field(Time(), description="Days and hours.")
     server: Server = Field(Server(), description="The daemon.")
+    mcp: Mcp = Field(Mcp(), description="What agents see over MCP.")
     retention: Retention = Field(Retention(), description="What is deleted.")
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
@@ -233,6 +240,11 @@ def home() -> Path:
 def default_agent() -> str | None:
     """The agent that $NREM_AGENT names, if any."""
     return os.environ.get("NREM_AGENT") or None
+
+
+def given_home() -> str | None:
+    """What $NREM_HOME says, if anything: whatever else is to find this home needs to be told."""
+    return os.environ.get("NREM_HOME") or None
 
 
 def socket(home: Path) -> Path:

@@ -10,18 +10,21 @@ import shutil
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from nrem import __version__, wire
+from nrem.core import agents
 from nrem.errors import Corrupt, Denied, InputError, NotFound, NremError, Unavailable
 from nrem.model import Caller, Right
 from nrem.runtime.app import App
-from nrem.surface import operations
+from nrem.surface import mcp, operations
 from nrem.surface.guard import CALLER, OPERATION, Guard, refused
 from nrem.surface.metrics import Metrics
 
@@ -42,18 +45,21 @@ class Web:
         self._app = app
         self.metrics = Metrics(app)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="nrem-http")
+        visitors = mcp.Endpoint(self._visit, body_bytes=BODY_BYTES)
         self.routes = Starlette(
             routes=[
                 *(
                     Route(operation.path, self._endpoint(operation), methods=[operation.method])
                     for operation in wire.OPERATIONS.values()
                 ),
+                Route("/mcp/{agent}", visitors),
                 Route("/healthz", self._healthz),
                 Route("/readyz", self._readyz),
                 Route("/metrics", self._metrics),
                 Route("/openapi.json", self._openapi),
             ],
-            exception_handlers={404: _no_route, 405: _no_method},
+            exception_handlers={404: _no_route, 405: _no_method, NremError: _no_visit},
+            lifespan=lambda _: visitors.lifespan(),
         )
         self.guard = Guard(self.routes, app.doorkeeper, app.config.server, self.metrics)
 
@@ -101,6 +107,16 @@ class Web:
     async def _in_thread(self, run: Callable[..., Any], *given: Any) -> Any:
         context = contextvars.copy_context()  # with the id of the request, for what is logged there
         return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, run, *given)
+
+    def _visit(self, scope: Scope) -> mcp.Visit:
+        """Return whom a request over MCP is for, and by whom."""
+        caller: Caller = scope[CALLER]
+        agent = scope["path_params"]["agent"]
+        if not caller.reaches(agent):
+            raise agents.not_found(agent)
+        scope[OPERATION] = "mcp"
+        run = partial(operations.call, self._app, caller)
+        return mcp.Visit(agent=agent, settings=self._app.settings(self._app.scope(agent)), run=run)
 
     async def _healthz(self, request: Request) -> Response:
         return JSONResponse({"status": "ok", "version": __version__, "pid": os.getpid()})
@@ -163,6 +179,11 @@ async def _json(request: Request, limit: int) -> dict[str, Any]:
     if not isinstance(body, dict):
         raise InputError("the body must be a JSON object", field="body")
     return body
+
+
+async def _no_visit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NremError)
+    return refused(error)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:

@@ -140,6 +140,19 @@ OrgName = Annotated[str, Field(examples=["acme"]), AfterValidator(_org_name)]
 Content = Annotated[str, AfterValidator(_content)]
 Text = Annotated[str, AfterValidator(_text)]
 Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
+Session = Annotated[
+    Label | None,
+    choices("session", "session_id", "chat_session_id", "sessionId"),
+    Field(description="The session it belongs to."),
+]
+Room = Annotated[
+    Label | None,
+    choices("room", "room_id", "roomId"),
+    Field(description="The room or channel it belongs to."),
+]
+User = Annotated[
+    Label | None, choices("user", "user_id", "userId"), Field(description="The user it is about.")
+]
 Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
 """Not a slug yet: a secret must be found before its spelling changes."""
 Tags = Annotated[list[Label], Field(max_length=TAGS)]
@@ -148,19 +161,22 @@ Embedding = Annotated[
 ]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
-KindWord = Annotated[str, BeforeValidator(_kind)]
+KindWord = Annotated[
+    str, BeforeValidator(_kind), WithJsonSchema({"type": "string", "enum": list(KIND_ALIASES)})
+]
 Time = Annotated[
     int,
     BeforeValidator(_moment),
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "format": "date-time"},
+                {"type": "string", "examples": ["2026-06-01T10:30:00Z", "2026-06-01"]},
                 {"type": "integer", "minimum": 0, "maximum": LAST_MOMENT},
             ]
         }
     ),
 ]
+"""ISO-8601 or epoch milliseconds."""
 Parsed = Annotated[Role, Field(strict=False)]
 RightWord = Annotated[Right, Field(strict=False)]
 TrustWord = Annotated[Trust, Field(strict=False)]

@@ -32,11 +32,14 @@ from nrem.wire.fields import (
     OrgName,
     Parsed,
     RightWord,
+    Room,
+    Session,
     Tags,
     Text,
     Time,
     TrustWord,
     Unit,
+    User,
     choices,
     slug,
     yes,
@@ -174,22 +177,22 @@ class RevokedToken:
 class Draft(Input):
     """A memory to be stored, before importance, concepts and secrets were looked at."""
 
-    content: Content
+    content: Content = Field(description="The text: one statement that can be understood by itself.")
     kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
-    category: Category = "general"
-    tags: Tags = []
+    category: Category = Field(default="general", description="One word for its subject: preferences, work.")
+    tags: Tags = Field(default=[], description="Labels to find it by.")
     data: Json | None = None
     metadata: Json | None = None
     context: Text | None = None
-    importance: Unit | None = Field(default=None, description="Cost of forgetting; derived when not given.")
+    importance: Unit | None = Field(
+        default=None, description="Cost of forgetting, from 0 to 1; derived when not given."
+    )
     confidence: Unit = 1.0
     role: Parsed | None = None
-    session: Label | None = Field(
-        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
-    )
-    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
-    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
-    pinned: bool = False
+    session: Session = None
+    room: Room = None
+    user: User = None
+    pinned: bool = Field(default=False, description="Never evicted, and first when room is scarce.")
     source: Label | None = None
     trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
     trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
@@ -199,7 +202,7 @@ class Draft(Input):
     )
     created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
     updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
-    expires_at: Time | None = None
+    expires_at: Time | None = Field(default=None, description="When it stops being true, if it does.")
     consolidated_at: Time | None = None
 
 
@@ -218,7 +221,7 @@ class StoredMany:
 
 
 class MemoryRef(AgentRef):
-    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"))
+    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"), description="The id of the memory.")
 
 
 class Edit(MemoryRef):
@@ -243,20 +246,18 @@ class Conditions(AgentRef):
 
     kinds: Annotated[
         list[KindWord], choices("kinds", "memory_types"), Field(max_length=len(KIND_ALIASES))
-    ] = []
-    category: Category | None = None
-    tags_any: Tags = []
-    tags_all: Tags = []
-    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
-    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
-    session: Label | None = Field(
-        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
-    )
+    ] = Field(default=[], description="Only of these kinds.")
+    category: Category | None = Field(default=None, description="Only of this category.")
+    tags_any: Tags = Field(default=[], description="Only with at least one of these tags.")
+    tags_all: Tags = Field(default=[], description="Only with all of these tags.")
+    room: Room = None
+    user: User = None
+    session: Session = None
     metadata: Json | None = Field(default=None, description="Memories whose metadata holds all of this.")
     after: Time | None = Field(default=None, description="Created at or after this moment.")
     before: Time | None = Field(default=None, description="Created before this moment.")
     trust: TrustWord | None = None
-    pinned: bool | None = None
+    pinned: bool | None = Field(default=None, description="Only pinned ones, or only others.")
 
     def filter(self, *, exclude: tuple[Kind, ...] = ()) -> Filter:
         return Filter(
@@ -277,7 +278,13 @@ class Conditions(AgentRef):
 
 
 class ListMemories(Conditions):
-    limit: int = Field(default=20, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    limit: int = Field(
+        default=20,
+        ge=1,
+        le=PAGE,
+        validation_alias=AliasChoices("limit", "top_k"),
+        description="At most so many.",
+    )
     page: int | None = Field(default=None, ge=1, le=1_000_000, description="A page by number, with totals.")
     cursor: Label | None = Field(default=None, description="The `next` of the page before.")
 
@@ -297,7 +304,13 @@ class Recall(Conditions):
     query: Text = Field(default="", description="The question, in the words of whoever asks it.")
     embedding: Embedding | None = Field(default=None, description="A vector in place of the query.")
     mode: Literal["keyword", "vector", "hybrid"] = "hybrid"
-    limit: int = Field(default=5, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    limit: int = Field(
+        default=5,
+        ge=1,
+        le=PAGE,
+        validation_alias=AliasChoices("limit", "top_k"),
+        description="At most so many.",
+    )
     budget: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Most tokens that the hits may have together."
     )

@@ -61,8 +61,6 @@ class Operation:
     takes: type[Input]
     gives: type
     right: Right
-    tool: str | None = None
-    """The MCP tool that exposes it."""
     shared: bool = False
     """Names no agent, and is there also for whoever reaches one agent only."""
     status: int = 200
@@ -168,7 +166,6 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=Stored,
             right=Right.WRITE,
             status=201,
-            tool="remember",
         ),
         Operation(
             name="remember_many",
@@ -194,7 +191,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=ListMemories,
             gives=Page,
             right=Right.READ,
-            tool="list_memories",
         ),
         Operation(
             name="recall",
@@ -203,7 +199,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=Recall,
             gives=Recalled,
             right=Right.READ,
-            tool="recall",
         ),
         Operation(
             name="embed",
@@ -261,7 +256,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=MemoryRef,
             gives=Forgotten,
             right=Right.WRITE,
-            tool="forget",
         ),
         Operation(
             name="clear_memories",

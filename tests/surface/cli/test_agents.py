@@ -21,13 +21,14 @@ Remember = Callable[..., str]
 def test_add_says_what_is_next(nrem: Nrem) -> None:
     nrem("init")
     shown = nrem("agent", "add", "ana").stdout
-    assert shown == 'Added agent ana.\nNext: nrem remember -a ana "something worth keeping"\n'
+    assert shown.startswith('Added agent ana.\nNext: nrem remember -a ana "something worth keeping"\n')
 
 
 def test_add_answers_in_json(nrem: Nrem, answer: Answer) -> None:
     nrem("init")
     added = answer("agent", "add", "ana")
     assert added.pop("created_at")
+    assert set(added.pop("connect")) == {"claude_code", "codex", "mcp_json"}
     assert added == {"agent": "ana", "memories": 0, "config_version": 0}
 
 

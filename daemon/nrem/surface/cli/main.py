@@ -13,6 +13,7 @@ COMMANDS = {
     "down": "daemon",
     "status": "daemon",
     "service": "service",
+    "mcp": "mcp",
     "init": "setup",
     "config": "setup",
     "completion": "setup",
