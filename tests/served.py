@@ -12,8 +12,11 @@ from typing import Any
 
 import uvicorn
 
+from nrem.model import Caller
 from nrem.runtime.app import App
 from nrem.surface.http import Web
+
+OWNER = Caller(actor="owner", ingress="test")
 
 
 def on_socket(web: Web) -> Any:
@@ -58,14 +61,22 @@ async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None
 
 
 @contextmanager
-def daemon(home: Path) -> Iterator[None]:
-    """Open the store of a home and serve it on the home's socket."""
+def unix(home: Path) -> Iterator[socket.socket]:
+    """Bind a home's socket."""
     path = home / "nrem.sock"
     path.unlink(missing_ok=True)
-    with App.open(home, wait=5.0) as app, socket.socket(socket.AF_UNIX) as listener:
+    with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(str(path))
+        path.chmod(0o600)
+        yield listener
+    path.unlink()
+
+
+@contextmanager
+def daemon(home: Path) -> Iterator[None]:
+    """Open the store of a home and serve it on the home's socket."""
+    with App.open(home, wait=5.0) as app, unix(home) as listener:
         web = Web(app)
         with serving(web.guard, listener):
             yield
         web.close()
-    path.unlink()

@@ -260,7 +260,7 @@ def test_the_bridge_outlives_a_restart_of_the_daemon(
     daemon.send_signal(signal.SIGTERM)
     assert daemon.wait(30) == 0
     gone = pipe.ask("tools/list", id=2)
-    assert "nrem up starts it" in gone["error"]["message"]
+    assert "nrem up --detach starts it" in gone["error"]["message"]
     with start(home, environment) as again:
         try:
             assert pipe.ask("tools/list", id=3)["result"]["tools"]
@@ -281,7 +281,7 @@ def test_an_agent_that_is_not_there_is_told_of(
 def test_without_a_daemon_it_says_how_to_start_one(environment: dict[str, str]) -> None:
     ended = subprocess.run([*NREM, "mcp", "--agent", "ana"], env=environment, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (6, "")
-    assert ended.stderr == "Error: nrem is not up\nHint: nrem up, or nrem mcp --start\n"
+    assert ended.stderr == "Error: nrem is not up\nHint: nrem up --detach, or nrem mcp --start\n"
 
 
 @pytest.mark.parametrize("agent", ["../ana", "Ana", "", "a/b"])
@@ -291,7 +291,7 @@ def test_a_name_that_is_none_is_refused(environment: dict[str, str], agent: str)
 
 
 def test_it_starts_the_daemon_when_told_to(home: Path, environment: dict[str, str]) -> None:
-    subprocess.run([*NREM, "agent", "add", "ana"], env=environment, check=True, capture_output=True)
+    subprocess.run([*NREM, "init", "--name", "ana"], env=environment, check=True, capture_output=True)
 
     async def visit(client: McpClient) -> str:
         return first(await client.call_tool("remember", {"content": "Luis likes tea"}))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -579,13 +581,15 @@ from starlette.testclient import TestClient
 from nrem.runtime.app import App
 from nrem.surface import http
 from nrem import config
-with App.open(config.home(), create=True) as app, TestClient(http.build(app)) as web:
+import served
+with App.open(config.home(), create=True) as app, TestClient(served.on_socket(http.Web(app))) as web:
     web.post("/v1/agents", json={"agent": "ana"})
     assert "mcp" not in sys.modules and "mcp_types" not in sys.modules
     assert web.post("/mcp/ana", json={"jsonrpc": "2.0", "id": 1, "method": "ping"}).status_code == 200
     assert "mcp" in sys.modules
 """
-    subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+    beside = os.environ | {"PYTHONPATH": str(Path(served.__file__).parent)}
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=60, env=beside)
 
 
 def test_the_toolsets_are_those_that_the_settings_offer() -> None:

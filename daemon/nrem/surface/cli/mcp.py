@@ -119,7 +119,7 @@ class Bridge:
         try:
             response = self._http.post(self._path, content=line, headers=headers)
         except httpx.TransportError as error:
-            problem = f"the daemon did not answer ({type(error).__name__}); nrem up starts it"
+            problem = f"the daemon did not answer ({type(error).__name__}); nrem up --detach starts it"
             return _error(message, problem)
         body = _parse(response.content)
         if "jsonrpc" not in body:
