@@ -41,6 +41,7 @@ class HashEmbedder:
 
     identity = "test:hash-16"
     remote = False
+    instant = True
 
     def __init__(self, batch_size: int = 64) -> None:
         self.batch_size = batch_size

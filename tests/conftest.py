@@ -9,12 +9,14 @@ import pytest
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from nrem.runtime.app import App
 
+OF_SYSTEMD = {"STATE_DIRECTORY", "NOTIFY_SOCKET", "JOURNAL_STREAM"}
+
 
 @pytest.fixture(autouse=True)
 def _scrubbed_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test sees the machine's own nrem."""
     for name in list(os.environ):
-        if name.startswith("NREM_") or name == "STATE_DIRECTORY":
+        if name.startswith(("NREM_", "WATCHDOG_")) or name in OF_SYSTEMD:
             monkeypatch.delenv(name)
     monkeypatch.setenv("NREM_HOME", str(tmp_path / "home"))
 

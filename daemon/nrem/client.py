@@ -1,22 +1,49 @@
-"""Speaks to a running daemon: the operations of `wire` over its socket."""
+"""A client of the daemon: every operation of `wire` as a method.
+
+    from nrem import Client
+
+    with Client(agent="ana") as client:
+        client.remember("Luis prefers Spanish and short replies")
+        for hit in client.recall("how should I answer Luis?").hits:
+            print(hit.memory.content)
+
+An operation raises the same errors here as it does inside the daemon (`nrem.errors`).
+"""
 
 from __future__ import annotations
 
+import functools
+import json
 import socket
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import httpx
 
-from nrem import wire
-from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
+from nrem import config, wire
+from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
+from nrem.facade import Memories
+from nrem.methods import Methods
+from nrem.model import Right
 
-TIMEOUT = httpx.Timeout(60.0, connect=5.0)
+CONNECT_SECONDS = 5.0
+TRIES = 3
+FIRST_PAUSE = 0.1
+LONGEST_PAUSE = 5.0
+NOTHING_DONE = frozenset({"busy", "too_many"})
+"""Errors that come before anything was done, so that any request may be sent again."""
+
+JSON = {"Content-Type": "application/json"}
+
 FAMILIES: tuple[tuple[range, type[NremError]], ...] = (
     (range(401, 402), Denied),
     (range(403, 404), Denied),
     (range(404, 405), NotFound),
+    (range(408, 409), Unavailable),
     (range(409, 410), Conflict),
+    (range(421, 422), Denied),
     (range(429, 430), Unavailable),
     (range(400, 500), InputError),
     (range(503, 504), Unavailable),
@@ -25,35 +52,47 @@ FAMILIES: tuple[tuple[range, type[NremError]], ...] = (
 )
 
 
-class Client:
-    """Calls operations by name over a unix socket."""
+class Client(Methods):
+    """Speaks to a daemon: at a URL, with a token, or on the owner's socket (a path; by default the home's).
 
-    def __init__(self, path: Path) -> None:
+    `agent` is whose memory is meant where a call names no agent; `ingress` is what the owner's own programs
+    say they are, and becomes part of what they store.
+    """
+
+    def __init__(
+        self,
+        where: str | Path | None = None,
+        *,
+        token: str | None = None,
+        agent: str | None = None,
+        ingress: str = "http",
+    ) -> None:
+        self.agent = agent
+        self._path = None if isinstance(where, str) else where or config.socket(config.home())
+        self._seen = False
         self._http = httpx.Client(
-            transport=httpx.HTTPTransport(uds=str(path)), base_url="http://nrem", timeout=TIMEOUT
+            transport=None if self._path is None else httpx.HTTPTransport(uds=str(self._path)),
+            base_url=where if isinstance(where, str) else "http://nrem",
+            headers={"Nrem-Ingress": ingress}
+            | ({} if token is None else {"Authorization": f"Bearer {token}"}),
+            timeout=CONNECT_SECONDS,
+            trust_env=False,
         )
 
+    @functools.cached_property
+    def memories(self) -> Memories:
+        """The same memories in the shapes of PromptRails' client."""
+        return Memories(self.call)
+
     def call(self, name: str, **body: Any) -> dict[str, Any]:
-        """Run an operation; raise the same error as it does."""
-        operation = wire.OPERATIONS[name]
-        path = operation.path
-        for field in list(body):
-            if f"{{{field}}}" in path:
-                path = path.replace(f"{{{field}}}", wire.path_part(body.pop(field)))
-        try:
-            if operation.method in ("GET", "DELETE"):
-                params = httpx.QueryParams(wire.to_query(body))  # type: ignore[arg-type]
-                response = self._http.request(operation.method, path, params=params)
-            else:
-                response = self._http.request(operation.method, path, json=body)
-        except (httpx.TransportError, ValueError) as error:
-            problem = f"the daemon did not answer ({type(error).__name__})"
-            raise Unavailable(problem, hint="nrem up starts it", code="no_daemon") from error
-        return _result(response)
+        """Run an operation by name; return its answer as JSON has it."""
+        answer: dict[str, Any] = self._ask(name, body).json()
+        return answer
 
     def health(self) -> dict[str, Any]:
         """Return what the daemon says of itself."""
-        return _result(self._http.get("/healthz"))
+        answer: dict[str, Any] = self._send("GET", "/healthz", {}, again=True).json()
+        return answer
 
     def close(self) -> None:
         self._http.close()
@@ -63,6 +102,58 @@ class Client:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _run(self, name: str, body: Mapping[str, Any]) -> Any:
+        response = self._ask(name, {field: value for field, value in body.items() if value is not None})
+        return wire.read_answer(wire.OPERATIONS[name], response.content)
+
+    def _ask(self, name: str, body: Mapping[str, Any]) -> httpx.Response:
+        operation = wire.OPERATIONS[name]
+        fields = dict(body)
+        if "agent" in operation.takes.model_fields and not fields.keys() & {"agent", "agent_id", "agentId"}:
+            if self.agent is not None:
+                fields["agent"] = self.agent
+            elif "{agent}" in operation.path:
+                raise InvalidField("agent", "is missing", hint='Client(agent="ana"), or agent= in the call')
+        try:
+            text = json.dumps(fields, allow_nan=False)
+        except (ValueError, TypeError, RecursionError):
+            wire.read(operation.takes, fields)  # what JSON cannot carry is refused there, by the field's name
+            raise
+        path = operation.path
+        for field in list(fields):
+            if f"{{{field}}}" in path:
+                path = path.replace(f"{{{field}}}", wire.path_part(fields.pop(field)))
+        given: dict[str, Any] = {"content": text, "headers": JSON}
+        if operation.method in ("GET", "DELETE"):
+            given = {"params": httpx.QueryParams(wire.to_query(fields))}  # type: ignore[arg-type]
+        given["timeout"] = httpx.Timeout(operation.patience, connect=CONNECT_SECONDS)
+        return self._send(operation.method, path, given, again=operation.right is Right.READ)
+
+    def _send(self, method: str, path: str, given: Mapping[str, Any], *, again: bool) -> httpx.Response:
+        """Send a request, and once more when it may be done twice or was not even begun."""
+        for left in reversed(range(TRIES)):
+            pause = FIRST_PAUSE * 2 ** (TRIES - 1 - left)
+            try:
+                self._look()
+                return _checked(self._http.request(method, path, **given))
+            except (httpx.TransportError, ValueError) as error:
+                if not left or not (again or isinstance(error, httpx.ConnectError)):
+                    raise _gone(type(error).__name__) from error
+            except Unavailable as error:
+                if not left or not (error.code in NOTHING_DONE or (again and error.code == "unavailable")):
+                    raise
+                pause = max(pause, float(str(error.details.get("retry_after", 0))))
+                if pause > LONGEST_PAUSE:
+                    raise
+            time.sleep(pause)
+        raise AssertionError("the last try returns or raises")
+
+    def _look(self) -> None:
+        """Look once whether somebody listens, before the library leaves a refused socket to be collected."""
+        if self._path is not None and not self._seen and not is_up(self._path):
+            raise _gone("nobody listens")
+        self._seen = True
 
 
 def is_up(path: Path) -> bool:
@@ -75,14 +166,20 @@ def is_up(path: Path) -> bool:
     return True
 
 
-def _result(response: httpx.Response) -> dict[str, Any]:
+def _gone(problem: str) -> Unavailable:
+    return Unavailable(
+        f"the daemon did not answer ({problem})", hint="nrem up --detach starts it", code="no_daemon"
+    )
+
+
+def _checked(response: httpx.Response) -> httpx.Response:
+    """Return an answer that went well; raise the error that another one tells of."""
+    if response.status_code < 400:
+        return response
     try:
-        body = response.json()
-    except (ValueError, RecursionError):
-        body = None
-    if response.status_code < 400 and isinstance(body, dict):
-        return body
-    error = body.get("error") if isinstance(body, dict) else None
+        error = response.json()["error"]
+    except (ValueError, RecursionError, KeyError, TypeError):
+        error = None
     if not isinstance(error, dict):
         raise Unavailable(f"the daemon answered with status {response.status_code}", code="no_daemon")
     family = next(family for statuses, family in FAMILIES if response.status_code in statuses)

@@ -24,6 +24,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from nrem.errors import ConfigError
 
 MASK = "********"
+LONGEST_SOCKET = 100
+"""Bytes of a socket's path; systems allow a few more than this, and not all the same."""
 AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits"})
 STORE_WIDE = {
     "secrets.literals": "every version of an agent's config is kept",
@@ -68,6 +70,7 @@ def _zone(value: str) -> str:
 
 
 Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
+Port = Annotated[Annotated[int, Field(ge=1, le=65535)] | None, BeforeValidator(_none)]
 OptionalText = Annotated[str | None, BeforeValidator(_none)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
 # A shorter one would be found in every other word.
@@ -124,6 +127,17 @@ class Memory(_Section):
 
 class Server(_Section):
     socket: str = Field("", description="Path of the daemon's socket; empty is nrem.sock in the home.")
+    host: str = Field("127.0.0.1", description="Address that the daemon listens on.")
+    port: Port = Field(6736, description="Port that the daemon listens on, or none.")
+    allowed_hosts: Texts = Field((), description="More names that the daemon answers to, for tunnels.")
+    rate: Limit = Field(50, description="Most requests a second with one agent's tokens, or none.")
+    burst: int = Field(200, ge=1, description="Most requests at once with one agent's tokens.")
+
+
+class Mcp(_Section):
+    toolset: Literal["typed", "unified"] = Field(
+        "typed", description="typed gives agents a tool for each thing to do, unified one tool for all."
+    )
 
 
 class Vector(_Section):
@@ -166,6 +180,7 @@ class Config(_Section):
     chat: Chat = Field(Chat(), description="The chat model.")
     time: Time = Field(Time(), description="Days and hours.")
     server: Server = Field(Server(), description="The daemon.")
+    mcp: Mcp = Field(Mcp(), description="What agents see over MCP.")
     retention: Retention = Field(Retention(), description="What is deleted.")
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
@@ -227,6 +242,11 @@ def default_agent() -> str | None:
     return os.environ.get("NREM_AGENT") or None
 
 
+def given_home() -> str | None:
+    """What $NREM_HOME says, if anything: whatever else is to find this home needs to be told."""
+    return os.environ.get("NREM_HOME") or None
+
+
 def socket(home: Path) -> Path:
     """Where the daemon of a home listens."""
     chosen = load(home).config.server.socket
@@ -238,16 +258,40 @@ def variable(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
+def user_settings() -> Path:
+    """The directory in which this user's programs keep their settings."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser().absolute()
+
+
+def notify_socket() -> str | None:
+    """Where systemd wants to be told how this service is doing, if it does."""
+    return os.environ.get("NOTIFY_SOCKET") or None
+
+
+def watchdog_micros() -> int | None:
+    """How long systemd waits for a sign of life of this process, if it does."""
+    allowed, process = os.environ.get("WATCHDOG_USEC", ""), os.environ.get("WATCHDOG_PID")
+    if process and process != str(os.getpid()):
+        return None
+    return int(allowed) if allowed.isdecimal() and int(allowed) else None
+
+
+def journal_stream() -> str | None:
+    """The device:inode of the stream that systemd connected to the journal, if it did."""
+    return os.environ.get("JOURNAL_STREAM") or None
+
+
 def load(
     home: Path,
     *,
+    file: Mapping[str, object] | None = None,
     agent: Mapping[str, object] | None = None,
     environ: Mapping[str, str] | None = None,
     flags: Mapping[str, object] | None = None,
 ) -> Resolved:
-    """The configuration of all layers together."""
-    file = home / "nrem.toml"
-    chosen = _checked(_flat(_read(file), str(file)), strict=True)
+    """The configuration of all layers together; `file` is nrem.toml as it was read before."""
+    known = _read(home / "nrem.toml") if file is None else file
+    chosen = _checked(_flat(known, str(home / "nrem.toml")), strict=True)
     chosen |= _agent_layer(agent or {})
     chosen |= _checked(_from_environ(os.environ if environ is None else environ), strict=False)
     flagged = (Setting(key=key, value=value, origin="flag") for key, value in (flags or {}).items())
@@ -279,6 +323,23 @@ def load(
         origin = chosen[key].origin if key in chosen else "default"
         settings.append(Setting(key=key, value=value, origin=origin))
     return Resolved(config, tuple(settings), tuple(warnings))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """Where an open store's settings come from: nrem.toml as it was read, and the flags."""
+
+    home: Path
+    file: Mapping[str, object]
+    flags: Mapping[str, object]
+
+    @classmethod
+    def read(cls, home: Path, flags: Mapping[str, object]) -> Source:
+        return cls(home=home, file=_read(home / "nrem.toml"), flags=flags)
+
+    def load(self, agent: Mapping[str, object] | None = None) -> Config:
+        """The configuration, as it holds for an agent with this one of its own."""
+        return load(self.home, file=self.file, agent=agent, flags=self.flags).config
 
 
 def check_agent(config: Mapping[str, object]) -> None:

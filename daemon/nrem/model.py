@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import PlainSerializer
+from pydantic import BeforeValidator, PlainSerializer
 
 
 def iso(millis: int) -> str:
@@ -17,7 +17,14 @@ def iso(millis: int) -> str:
     return moment.isoformat(timespec="milliseconds" if millis % 1000 else "seconds")
 
 
-Moment = Annotated[int, PlainSerializer(iso, return_type=str, when_used="json")]
+def _millis(value: object) -> object:
+    """Read what iso wrote."""
+    if not isinstance(value, str):
+        return value
+    return round((datetime.fromisoformat(value) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+
+
+Moment = Annotated[int, BeforeValidator(_millis), PlainSerializer(iso, return_type=str, when_used="json")]
 """Epoch milliseconds inside, ISO-8601 outside."""
 
 
@@ -59,13 +66,33 @@ class Trust(StrEnum):
     UNTRUSTED = "untrusted"
 
 
+class Right(StrEnum):
+    READ = "read"
+    WRITE = "write"
+    DREAM = "dream"
+    HOOK = "hook"
+    ADMIN = "admin"
+    """Everything, for the agents that it reaches."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who is asking, through which door, and how far their text is trusted."""
+    """Who is asking, through which door, what they may do and to whom, and how far their text is trusted."""
 
     actor: str
     ingress: str
     trust: Trust = Trust.TRUSTED
+    rights: frozenset[Right] = frozenset({Right.ADMIN})
+    reach: str | None = None
+    """An agent's name, or an organisation's with a dot at its end; None is everybody."""
+
+    def may(self, right: Right) -> bool:
+        return right in self.rights or Right.ADMIN in self.rights
+
+    def reaches(self, agent: str) -> bool:
+        if self.reach is None or self.reach == agent:
+            return True
+        return self.reach.endswith(".") and agent.startswith(self.reach)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,3 +217,79 @@ class Filter:
     before: int | None = None
     trust: Trust | None = None
     pinned: bool | None = None
+
+
+# Care: backups, and what doctor finds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentContents:
+    """What a store holds of one agent, down to the last link of its chain."""
+
+    scope: int
+    agent: str
+    memories: int
+    events: int
+    chain: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contents:
+    """What a store holds; two copies of one state have the same."""
+
+    schema: tuple[str, ...]
+    """The steps of its schema, in order."""
+    agents: tuple[AgentContents, ...]
+    newest_event: Moment | None
+
+
+Origin = Literal["manual", "before-migration", "before-restore"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backup:
+    """A copy of the store in its folder of backups."""
+
+    name: str
+    origin: Origin
+    made_at: Moment
+    size: int
+    version: str | None = None
+    """The nrem that made it; this and what follows is None for a file without a manifest."""
+    sha256: str | None = None
+    contents: Contents | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lost:
+    """Events of one agent that the replaced store had and the restored one has not."""
+
+    agent: str
+    events: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    """What a store holds after a backup took its place."""
+
+    name: str
+    contents: Contents
+    kept: str | None
+    """The backup that the replaced store became; None when there was none."""
+    lost: tuple[Lost, ...] | None
+    """None when the replaced store could not be read."""
+
+
+Level = Literal["ok", "warning", "error"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """What doctor says of one thing it looked at."""
+
+    id: str
+    level: Level
+    subject: str
+    message: str
+    hint: str | None = None
+    """What to do; None when nothing need be done."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import gc
+import json
 import os
 import signal
+import socket
 import stat
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 
+from nrem import wire
 from nrem.client import Client, is_up
 from nrem.errors import Conflict, InputError, NotFound, Unavailable
 from nrem.runtime.app import App
@@ -31,21 +37,48 @@ def home(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def environment(home: Path) -> dict[str, str]:
-    return os.environ | {"NREM_HOME": str(home), "NREM_VECTOR__ENABLED": "false"}
+    return os.environ | {
+        "NREM_HOME": str(home),
+        "NREM_VECTOR__ENABLED": "false",
+        "NREM_SERVER__PORT": "none",  # the machine's own daemon may have it
+    }
 
 
 @pytest.fixture
 def daemon(home: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
+    with running(home, environment) as process:
+        yield process
+
+
+@contextmanager
+def running(home: Path, environment: dict[str, str]) -> Iterator[subprocess.Popen[str]]:
     with subprocess.Popen([*NREM, "up"], env=environment, stderr=subprocess.PIPE, text=True) as process:
         try:
-            deadline = time.monotonic() + 60
-            while not is_up(home / "nrem.sock"):
-                assert process.poll() is None, process.stderr and process.stderr.read()
-                assert time.monotonic() < deadline, "the daemon never listened"
-                time.sleep(0.02)
+            wait_until(lambda: process.poll() is not None or is_up(home / "nrem.sock"), seconds=60)
+            assert process.poll() is None, process.stderr and process.stderr.read()
             yield process
         finally:
             process.kill()
+
+
+def wait_until(holds: Callable[[], object], *, seconds: float = 10) -> None:
+    deadline = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < deadline, f"not within {seconds} seconds"
+        time.sleep(0.005)
+
+
+@contextmanager
+def plain(home: Path) -> Iterator[httpx.Client]:
+    """A client that tries nothing a second time, so that it sees every request that is dropped."""
+    transport = httpx.HTTPTransport(uds=str(home / "nrem.sock"))
+    with httpx.Client(transport=transport, base_url="http://nrem", timeout=30) as client:
+        yield client
+
+
+def send(client: httpx.Client, name: str, **body: Any) -> httpx.Response:
+    operation = wire.OPERATIONS[name]
+    return client.request(operation.method, operation.path.format(agent="ana"), json=body)
 
 
 def nrem(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
@@ -72,7 +105,7 @@ def test_commands_go_through_the_daemon(home: Path, environment: dict[str, str])
     assert (missing.returncode, "there is no memory nope" in missing.stderr) == (4, True)
     assert stat.S_IMODE((home / "nrem.sock").stat().st_mode) == 0o600
     second = nrem(environment, "up")
-    assert (second.returncode, "up already" in second.stderr) == (6, True)
+    assert (second.returncode, "up already" in second.stderr) == (os.EX_TEMPFAIL, True)
 
 
 def test_down_ends_it_and_leaves_a_closed_store(
@@ -85,7 +118,29 @@ def test_down_ends_it_and_leaves_a_closed_store(
     assert not (home / "nrem.sock").exists()
     assert not (home / "nrem.db-wal").exists()
     assert nrem(environment, "status").returncode == 6
-    assert nrem(environment, "agent", "list").returncode == 0
+    after = nrem(environment, "agent", "list")
+    assert (after.returncode, after.stdout) == (6, "")
+    assert after.stderr == "Error: nrem is not up\nHint: nrem up --detach\n"
+
+
+def test_detached_it_makes_the_store_and_stays_up_until_down(home: Path, environment: dict[str, str]) -> None:
+    started = nrem(environment, "up", "--detach")
+    try:
+        assert (started.returncode, started.stdout) == (0, "")
+        assert started.stderr == f"nrem is up: {home / 'nrem.sock'}\n"
+        assert nrem(environment, "init", "--name", "ana").stdout == f"Ready: {home}\nAgents: ana\n"
+        pid = json.loads(nrem(environment, "status", "--json").stdout)["pid"]
+        assert f" is up, process {pid}: " in nrem(environment, "status").stdout
+        assert nrem(environment, "up", "--detach").returncode == os.EX_TEMPFAIL
+        assert json.loads(nrem(environment, "status", "--json").stdout)["pid"] == pid
+        assert os.getsid(pid) == pid  # it outlives the terminal
+        assert stat.S_IMODE((home / "nrem.log").stat().st_mode) == 0o600
+    finally:
+        stopped = nrem(environment, "down", "--json")
+    assert json.loads(stopped.stdout) == {"stopped": pid}
+    assert not (home / "nrem.sock").exists()
+    assert "nrem is up" in (home / "nrem.log").read_text()
+    assert check(home, 1) == 0
 
 
 @pytest.mark.usefixtures("daemon")
@@ -108,7 +163,7 @@ def test_without_a_daemon_the_client_says_so(home: Path) -> None:
     home.mkdir()
     with Client(home / "nrem.sock") as client, pytest.raises(Unavailable) as caught:
         client.call("list_agents")
-    assert caught.value.hint == "nrem up starts it"
+    assert caught.value.hint == "nrem up --detach starts it"
     gc.collect()
 
 
@@ -166,3 +221,124 @@ def test_a_stop_in_the_middle_of_writes_loses_none_that_was_acknowledged(
         kept = {row[0] for row in db.execute("select id from memories")}
     assert set(acknowledged) <= kept
     gc.collect()  # here, and not in the middle of another test
+
+
+def test_idle_it_stops_at_once(home: Path, daemon: subprocess.Popen[str]) -> None:
+    with Client(home / "nrem.sock") as client:  # a connection that stays open keeps nobody waiting
+        client.call("add_agent", agent="ana")
+        begun = time.monotonic()
+        daemon.send_signal(signal.SIGTERM)
+        assert daemon.wait(30) == 0
+    assert time.monotonic() - begun < 2
+    assert not (home / "nrem.sock").exists()
+    assert check(home, 1) == 0
+
+
+def test_a_second_sigterm_waits_for_no_request(home: Path, environment: dict[str, str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent, ThreadPoolExecutor(1) as pool:
+        silent.settimeout(30)
+        provider = {
+            "NREM_VECTOR__ENABLED": "true",
+            "NREM_MEMORY__EMBEDDINGS__PROVIDER": "ollama",
+            "NREM_MEMORY__EMBEDDINGS__BASE_URL": f"http://127.0.0.1:{silent.getsockname()[1]}",
+        }
+        with running(home, environment | provider) as daemon, Client(home / "nrem.sock") as client:
+            waiting = pool.submit(client.call, "embed", texts=["tea"])
+            asked, _ = silent.accept()
+            with asked:
+                daemon.send_signal(signal.SIGTERM)
+                wait_until(lambda: not is_up(home / "nrem.sock"))
+                assert daemon.poll() is None, "it did not wait for what it was asked"
+                begun = time.monotonic()
+                daemon.send_signal(signal.SIGTERM)
+                assert daemon.wait(30) == 0
+                assert time.monotonic() - begun < 3
+                with pytest.raises(Unavailable):
+                    waiting.result()
+    assert not (home / "nrem.sock").exists()
+    assert check(home, 0) == 0
+
+
+@pytest.fixture
+def systemd(tmp_path: Path, environment: dict[str, str]) -> Iterator[socket.socket]:
+    """What the daemon tells systemd."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as heard:
+        heard.bind(str(tmp_path / "n"))
+        heard.settimeout(30)
+        environment["NOTIFY_SOCKET"] = str(tmp_path / "n")
+        yield heard
+
+
+def test_a_reload_under_load_drops_nothing_and_refuses_what_is_wrong(
+    home: Path, systemd: socket.socket, daemon: subprocess.Popen[str]
+) -> None:
+    """T19: a valid, an invalid and an unreadable nrem.toml."""
+    over = threading.Event()
+    served = [0] * 8
+
+    def load(i: int) -> None:
+        with plain(home) as client:
+            while not over.is_set():
+                assert send(client, "remember", content=f"note {i} {served[i]}").status_code < 300
+                assert send(client, "recall", query=f"note {i}").json()["hits"]
+                served[i] += 1
+
+    def heard() -> str:
+        return systemd.recv(4096).decode()
+
+    def go_on() -> None:
+        """Let every client be served again, so that no reload falls into a pause."""
+        before = list(served)
+        wait_until(lambda: all(now > then for now, then in zip(served, before, strict=True)), seconds=30)
+
+    def reload() -> str:
+        go_on()
+        daemon.send_signal(signal.SIGHUP)
+        first, _, time_of_it = heard().partition("\n")
+        assert (first, time_of_it.partition("=")[0]) == ("RELOADING=1", "MONOTONIC_USEC")
+        ready, _, status = heard().partition("\nSTATUS=")
+        assert ready == "READY=1"
+        go_on()
+        return status
+
+    def longest() -> str:
+        """Whether content of 2000 bytes is stored: the setting that changes."""
+        with plain(home) as client:
+            answered = send(client, "remember", content="x" * 2000, metadata={"n": served[0]})
+        return "fits" if answered.is_success else str(answered.json()["error"]["code"])
+
+    settings = home / "nrem.toml"
+    with plain(home) as client, ThreadPoolExecutor(8) as pool:
+        assert client.post(wire.OPERATIONS["add_agent"].path, json={"agent": "ana"}).is_success
+        assert heard() == "READY=1\nSTATUS=up"
+        done = [pool.submit(load, i) for i in range(8)]
+        try:
+            assert longest() == "fits"
+            settings.write_text("[limits]\ncontent_bytes = 1000\n")
+            assert reload() == "up"
+            assert longest() == "too_large"
+            settings.write_text("[limits]\ncontent_bytes = 5000\nnonsense = 1\n")
+            assert reload().startswith("up; the new configuration was refused: limits.nonsense ")
+            assert longest() == "too_large"
+            settings.unlink()
+            settings.mkdir()  # which not even root can read
+            assert reload().startswith(f"up; the new configuration was refused: cannot read {settings}: ")
+            assert longest() == "too_large"
+            settings.rmdir()
+            assert reload() == "up"
+            assert longest() == "fits"
+        finally:
+            over.set()
+        for one in done:
+            one.result()
+        metrics = client.get("/metrics").text
+    assert 'nrem_config_reloads_total{result="ok"} 2.0' in metrics
+    assert 'nrem_config_reloads_total{result="refused"} 2.0' in metrics
+    daemon.send_signal(signal.SIGTERM)
+    assert daemon.wait(30) == 0
+    assert heard() == "STOPPING=1"
+    assert daemon.stderr is not None
+    log = [json.loads(line) for line in daemon.stderr]
+    refused = "the new configuration is refused, the old one stays: "
+    assert len([line for line in log if line["message"].startswith(refused)]) == 2
+    assert check(home, 1) == sum(served) + 1

@@ -8,14 +8,13 @@ import math
 import traceback
 from pathlib import Path
 
-import httpx
 import pytest
 
 from models.provider import DROP, HANG, Answer, Provider, refusing_url, shaped, status
 from nrem.config import Embeddings
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.models import transport
-from nrem.models.embeddings import Embedder, embed_all, make, pack
+from nrem.models.embeddings import PROBE, USUAL, Embedder, Patience, embed_all, make, pack
 from nrem.models.providers import PROVIDERS, Google, Ollama, OpenAI
 
 IDENTITIES = {"openai": "openai:m", "google": "google:m", "ollama": "ollama:m"}
@@ -24,8 +23,10 @@ KEY = "sk-veryverysecret"
 SINGLE = pytest.mark.parametrize("name", IDENTITIES)
 
 
-def embedder_of(provider: Provider, name: str = "openai", **wanted: str) -> Embedder:
-    return make(IDENTITIES[name], Embeddings(**({"base_url": provider.url} | wanted)))
+def embedder_of(
+    provider: Provider, name: str = "openai", *, patience: Patience = USUAL, **wanted: str
+) -> Embedder:
+    return make(IDENTITIES[name], Embeddings(**({"base_url": provider.url} | wanted)), patience)
 
 
 def answer_of(name: str, *vectors: object) -> Answer:
@@ -238,7 +239,7 @@ def test_what_may_pass_is_tried_again(provider: Provider, name: str) -> None:
         provider.asked.clear()
         provider.script.extend([problem, problem])
         assert embedder.embed(["x"]) == [provider.vector("x")]
-        assert len(provider.asked) == transport.TRIES == 3
+        assert len(provider.asked) == USUAL.tries == 3
         assert len({json.dumps(asked.body) for asked in provider.asked}) == 1
 
 
@@ -265,26 +266,28 @@ def test_where_nobody_listens_it_is_unavailable(provider: Provider, name: str) -
     assert caught.value.code == "provider_unavailable"
 
 
-def test_one_that_never_answers_is_not_waited_for(
-    provider: Provider, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transport, "TIMEOUT", httpx.Timeout(5.0, read=0.05))
+def test_one_that_never_answers_is_not_waited_for(provider: Provider) -> None:
     provider.always = HANG
     with pytest.raises(Unavailable, match=r"did not answer \(ReadTimeout\)") as caught:
-        embedder_of(provider).embed(["x"])
+        embedder_of(provider, patience=Patience(3, 0.05)).embed(["x"])
     assert caught.value.code == "provider_unavailable"
 
 
-def test_one_that_was_slow_once_is_tried_again(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "TIMEOUT", httpx.Timeout(5.0, read=0.5))
+def test_one_that_was_slow_once_is_tried_again(provider: Provider) -> None:
     provider.script.append(HANG)
-    assert embedder_of(provider).embed(["x"]) == [provider.vector("x")]
+    assert embedder_of(provider, patience=Patience(3, 0.5)).embed(["x"]) == [provider.vector("x")]
+
+
+def test_a_probe_is_tried_once(provider: Provider) -> None:
+    provider.always = status(503)
+    with pytest.raises(Unavailable, match="status 503"):
+        embedder_of(provider, patience=PROBE).embed(["x"])
+    assert len(provider.asked) == 1
 
 
 def test_it_is_bounded_in_time_by_itself() -> None:
-    limits = transport.TIMEOUT.as_dict()
-    assert set(limits) == {"connect", "read", "write", "pool"}
-    assert all(limit is not None and limit <= 30 for limit in limits.values())
+    assert PROBE.seconds <= USUAL.seconds <= 30
+    assert transport.CONNECT_SECONDS <= 30
 
 
 @pytest.mark.parametrize("code", [401, 403])

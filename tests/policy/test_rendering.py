@@ -54,3 +54,12 @@ def test_what_was_put_together_can_be_taken_apart(contents: list[str]) -> None:
     heads = re.findall(r"^\[Type: ", text, re.MULTILINE)
     assert len(heads) == len(contents)
     assert len(re.split(r"^---$", text, flags=re.MULTILINE)) == len(contents)
+
+
+@pytest.mark.rows(104)
+@given(st.text())
+def test_a_memory_in_a_list_is_one_line(content: str) -> None:
+    line = rendering.line(content, kind="semantic", category="work", created_at="2026-06-01T10:30:00+00:00")
+    assert line.splitlines() == [line]
+    assert line.startswith("[semantic:work] (2026-06-01T10:30:00+00:00) ")
+    assert line.split()[2:] == content.split()

@@ -45,6 +45,7 @@ SAMPLES: list[tuple[str, str, str, str]] = [
     ("private-key", "", pem("EC ").rsplit("\n", 1)[0], ""),
     ("private-key", "", pem("").replace("\n", "\nProc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC\n\n", 1), ""),
     ("age-secret-key", "", "AGE-SECRET-KEY-1" + chars(58, UPPER), ""),
+    ("nrem-token", "", "nrem_" + "_".join(chars(n, HEX) for n in (8, 64, 8)), ""),
     ("anthropic", "", "sk-ant-" + "api03-" + chars(95, WORD), ""),
     ("openrouter", "", "sk-or-" + "v1-" + chars(64, HEX), ""),
     ("openai", "", "sk-" + chars(48), ""),

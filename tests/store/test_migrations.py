@@ -128,7 +128,7 @@ def test_a_new_step_makes_a_backup_first_that_opens_and_holds_all(
     with monkeypatch.context() as patch:
         patch.setattr(migrations, "steps", steps_with(lambda db: db["memory_use"].drop()))
         App.open(home, clock=clock).close()
-    [backup] = (home / "backups").iterdir()
+    [backup] = (home / "backups").glob("*.db")
     assert backup.name == "nrem-20260601T120000-before-migration.db"
     assert stat.S_IMODE(backup.stat().st_mode) == 0o600
     assert stat.S_IMODE(backup.parent.stat().st_mode) == 0o700

@@ -8,6 +8,7 @@ import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
 
+import served
 from builders import Call
 from nrem import wire
 from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
@@ -17,20 +18,25 @@ from nrem.surface import http, operations
 
 @pytest.fixture
 def web(app: App) -> Iterator[TestClient]:
-    with TestClient(http.build(app)) as client:
+    """The owner, on the socket."""
+    web = http.Web(app)
+    with TestClient(served.on_socket(web)) as client:
         yield client
+    web.close()
 
 
 @pytest.mark.rows(99, 116)
 def test_every_operation_has_its_route_and_no_route_is_without_one(app: App) -> None:
     routes = {
         (method, route.path)
-        for route in http.build(app).routes
+        for route in http.Web(app).routes.routes
         if isinstance(route, Route)
         for method in (route.methods or set()) - {"HEAD"}
     }
     declared = {(operation.method, operation.path) for operation in wire.OPERATIONS.values()}
-    assert routes == declared | {("GET", "/healthz"), ("GET", "/openapi.json")}
+    routes -= {(method, "/mcp/{agent}") for method, _ in routes}
+    others = {("GET", path) for path in ("/healthz", "/readyz", "/metrics", "/openapi.json")}
+    assert routes == declared | others
 
 
 @pytest.mark.rows(99)
@@ -99,7 +105,7 @@ def dict_of(pairs: list[tuple[str, str]]) -> dict[str, list[str]]:
         ("DELETE", "/v1/agents/ana", None, 400, "invalid_field"),
         ("DELETE", "/v1/agents/ana?erase=false", None, 400, "invalid_field"),
         ("GET", "/v1/nothing", None, 404, "no_route"),
-        ("PUT", "/v1/agents", {}, 404, "no_route"),
+        ("PUT", "/v1/agents", {}, 405, "wrong_method"),
     ],
 )
 def test_what_is_refused_says_why(

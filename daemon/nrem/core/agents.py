@@ -7,7 +7,7 @@ import functools
 from nrem import config
 from nrem.clock import Clock
 from nrem.core.scrub import Scrubber
-from nrem.errors import InvalidField
+from nrem.errors import InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import scopes, search
 from nrem.store.database import Database
@@ -22,10 +22,16 @@ def add(store: Database, name: str, *, caller: Caller, clock: Clock) -> Agent:
     return Agent(agent=scope.name, memories=0, created_at=scope.created_at)
 
 
-def list_(store: Database) -> Agents:
-    """Return all agents, by name."""
+def list_(store: Database, *, caller: Caller) -> Agents:
+    """Return the agents that the caller reaches, by name."""
     with store.reading() as db:
-        return Agents(agents=tuple(_agent(db, scope, memories) for scope, memories in scopes.list_(db)))
+        known = [(scope, memories) for scope, memories in scopes.list_(db) if caller.reaches(scope.name)]
+        return Agents(agents=tuple(_agent(db, scope, memories) for scope, memories in known))
+
+
+def not_found(name: str) -> NotFound:
+    """Return the error for an agent that is not there, or not for the one who asks."""
+    return scopes.not_found(name)
 
 
 def show(store: Database, scope: Scope) -> Agent:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -23,6 +24,10 @@ class Embedder(Protocol):
     remote: bool
     """Whether it asks over a network, and so must not be waited for inside a snapshot."""
 
+    @property
+    def instant(self) -> bool:
+        """Whether a text's vector is there at once: nothing to load, nobody to ask."""
+
     def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
         """Return a vector for each text, in order; raise Unavailable when that cannot be done now."""
 
@@ -30,11 +35,25 @@ class Embedder(Protocol):
         """Let go of what it holds open."""
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How often a server is asked before it counts as away, and for how many seconds each time."""
+
+    tries: int
+    seconds: float
+
+
+USUAL = Patience(3, 30.0)
+PROBE = Patience(1, 5.0)
+"""For a question whose answer is whether it answers."""
+
+
 class Unusable:
     """Stands for an embedder that there is no way to ask any more."""
 
     batch_size = 1
     remote = False
+    instant = True
 
     def __init__(self, identity: str) -> None:
         self.identity = identity
@@ -96,17 +115,17 @@ DEFAULT_MODELS = {
 }
 
 
-def choose(settings: config.Config) -> Embedder | None:
+def choose(settings: config.Config, patience: Patience = USUAL) -> Embedder | None:
     """Return the embedder that a configuration means, not yet loaded; None when vectors are off."""
     if not settings.vector.enabled:
         return None
     wanted = settings.memory.embeddings
     usual = "openai" if wanted.base_url else settings.chat.provider or "local"
     provider, model = _named(wanted.model, wanted.provider or usual)
-    return make(f"{provider}:{model}", wanted)
+    return make(f"{provider}:{model}", wanted, patience)
 
 
-def make(identity: str, wanted: config.Embeddings) -> Embedder:
+def make(identity: str, wanted: config.Embeddings, patience: Patience = USUAL) -> Embedder:
     """Return the embedder of an identity; raise ConfigError for one that there is none for."""
     provider, _, model = identity.partition(":")
     if provider == "local":
@@ -121,7 +140,7 @@ def make(identity: str, wanted: config.Embeddings) -> Embedder:
 
     if provider not in PROVIDERS:
         raise _no_provider(provider)
-    return PROVIDERS[provider](provider, model, wanted)
+    return PROVIDERS[provider](provider, model, wanted, patience)
 
 
 def remake(identity: str, wanted: config.Embeddings, configured: str) -> Embedder:

@@ -34,6 +34,10 @@ class WordLlama:
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
+    @property
+    def instant(self) -> bool:
+        return self._loaded is not None
+
     def embed(self, texts: Sequence[str]) -> list[Vector]:
         tokenizer, vectors = self._load()
         encoded = tokenizer.encode_batch([text[:LONGEST] for text in texts], add_special_tokens=False)

@@ -22,6 +22,7 @@ class MiniLM:
 
     batch_size = 32
     remote = False
+    instant = False
 
     def __init__(self, model: str) -> None:
         self.identity = f"minilm:{model}"

@@ -10,7 +10,7 @@ from typing import Any
 from nrem import config
 from nrem.config import Embeddings
 from nrem.errors import ConfigError, Unavailable
-from nrem.models.embeddings import Embedder
+from nrem.models.embeddings import USUAL, Embedder, Patience
 from nrem.models.transport import Transport
 
 
@@ -19,19 +19,21 @@ class _Remote:
 
     batch_size = 64
     remote = True
+    instant = False
     key_variable: str | None = None
     usual_url = ""
 
-    def __init__(self, provider: str, model: str, wanted: Embeddings) -> None:
+    def __init__(self, provider: str, model: str, wanted: Embeddings, patience: Patience = USUAL) -> None:
         self.identity = f"{provider}:{model}"
         self._provider = provider
         self._model = model
         self._wanted = wanted
+        self._patience = patience
 
     @cached_property
     def _transport(self) -> Transport:
         url = self._wanted.base_url or self.usual_url
-        return Transport(self._provider, url.rstrip("/") + "/", self._headers(self._key()))
+        return Transport(self._provider, url.rstrip("/") + "/", self._headers(self._key()), self._patience)
 
     def _key(self) -> str | None:
         if self._wanted.api_key_file:
@@ -133,7 +135,7 @@ class Ollama(_Remote):
         return self._checked(answer.get("embeddings") if isinstance(answer, dict) else None, len(texts))
 
 
-PROVIDERS: Mapping[str, Callable[[str, str, Embeddings], Embedder]] = {
+PROVIDERS: Mapping[str, Callable[[str, str, Embeddings, Patience], Embedder]] = {
     "openai": OpenAI,
     "google": Google,
     "ollama": Ollama,

@@ -10,9 +10,9 @@ from typing import Any
 import httpx
 
 from nrem.errors import ConfigError, Unavailable
+from nrem.models.embeddings import USUAL, Patience
 
-TIMEOUT = httpx.Timeout(30.0, connect=5.0)
-TRIES = 3
+CONNECT_SECONDS = 5.0
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 5.0
 BREAK_AFTER = 3
@@ -23,10 +23,14 @@ BREAK_SECONDS = 30.0
 class Transport:
     """Sends JSON to one provider. Shared by threads."""
 
-    def __init__(self, provider: str, base_url: str, headers: dict[str, str]) -> None:
+    def __init__(
+        self, provider: str, base_url: str, headers: dict[str, str], patience: Patience = USUAL
+    ) -> None:
         self._provider = provider
+        self._tries = patience.tries
+        timeout = httpx.Timeout(patience.seconds, connect=CONNECT_SECONDS)
         try:
-            self._client = httpx.Client(base_url=base_url, headers=headers, timeout=TIMEOUT)
+            self._client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeError):
             raise ConfigError(
                 f"{provider} cannot be asked: its address or its key is malformed",
@@ -65,7 +69,7 @@ class Transport:
 
     def _try(self, path: str, body: dict[str, Any]) -> Any:
         problem = ""
-        for attempt in range(TRIES):
+        for attempt in range(self._tries):
             if attempt:
                 time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
             try:

@@ -19,6 +19,11 @@ def hit(content: str, *, kind: str, category: str, created_at: str, score: float
     return f"[{head} | {created_at}]\n{escaped}"
 
 
+def line(content: str, *, kind: str, category: str, created_at: str) -> str:
+    """Return a memory on one line, whatever line ends it has."""
+    return f"[{kind}:{category}] ({created_at}) {' '.join(content.split())}"
+
+
 def hits(rendered: Iterable[str]) -> str:
     """Return hits one after the other, best first."""
     return f"\n{SEPARATOR}\n".join(rendered)

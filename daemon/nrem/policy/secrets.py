@@ -74,6 +74,7 @@ RULES: tuple[Rule, ...] = (
         entropy=0.0,
     ),
     _key("age-secret-key", "AGE-SECRET-KEY-1", r"[0-9A-Z]{58}" + _E, "age-secret-key-1"),
+    _key("nrem-token", "nrem_", r"[0-9a-f]{8}_[0-9a-f]{64}_[0-9a-f]{8}" + _E, "nrem_"),
     _key("anthropic", "sk-ant-", _some(_WORD, 24), "sk-ant-"),
     _key("openrouter", "sk-or-", _some(_WORD, 32), "sk-or-"),
     Rule(

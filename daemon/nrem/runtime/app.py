@@ -2,32 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from nrem import config
 from nrem.clock import Clock, SystemClock
-from nrem.config import Config
+from nrem.config import Config, Source
 from nrem.core import agents
+from nrem.core.tokens import Doorkeeper
 from nrem.model import Scope
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
 from nrem.store import scopes, vectors
 from nrem.store.database import Database, open_database
 
+WARM_ROWS = 5000
+"""A recall over more rows than this is not done on the event loop."""
+
 
 class App:
     """An open store with its clock, embedder and settings."""
 
-    def __init__(self, home: Path, store: Database, clock: Clock, embedder: Embedder | None) -> None:
-        self.home = home
+    def __init__(self, source: Source, store: Database, clock: Clock, embedder: Embedder | None) -> None:
+        self.home = source.home
+        self.config = source.load()
+        self._source = source
         self.store = store
         self.clock = clock
         self.embedder = embedder
+        self.doorkeeper = Doorkeeper(store, clock)
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
         self._serving: Embedder | None = None
         self._old: Embedder | None = None
+        self._replaced: list[Embedder | None] = []
 
     @classmethod
     def open(
@@ -38,14 +46,37 @@ class App:
         wait: float = 0.0,
         clock: Clock | None = None,
         embedder: Embedder | None = None,
+        flags: Mapping[str, object] | None = None,
     ) -> App:
         """Open the store of a home, and finish what an earlier process began."""
-        settings = config.load(home).config  # a wrong configuration stops here, before the store is touched
+        source = Source.read(home, flags or {})
+        settings = source.load()  # a wrong one stops here, before the store is touched
         embedder = embedder or embeddings.choose(settings)
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
         agents.finish_removals(store)
-        return cls(home, store, clock, embedder)
+        return cls(source, store, clock, embedder)
+
+    def reload(self) -> None:
+        """Read the configuration again; a wrong one raises, and the old one stays.
+
+        An embedder that changes serves after `nrem reembed`; what the daemon listens on, after a restart.
+        """
+        source = Source.read(self.home, self._source.flags)
+        settings = source.load()
+        with self.store.reading() as db:
+            for scope, _ in scopes.list_(db):
+                source.load(scopes.config(db, scope.number))
+        if (
+            settings.memory.embeddings != self.config.memory.embeddings
+            or settings.vector != self.config.vector
+        ):
+            self._replaced.append(self.embedder)
+            self.embedder = embeddings.choose(settings)
+            self._serving = None
+        self._source, self.config = source, settings
+        self._settings_changes += 1
+        self._settings = {}
 
     def scope(self, agent: str) -> Scope:
         """Return an agent's scope; NotFound when there is none."""
@@ -80,8 +111,7 @@ class App:
         if known is None or known.embedder == configured.identity or coming != configured.identity:
             return configured
         if self._old is None or self._old.identity != known.embedder:
-            settings = config.load(self.home).config.memory.embeddings
-            self._old = embeddings.remake(known.embedder, settings, configured.identity)
+            self._old = embeddings.remake(known.embedder, self.config.memory.embeddings, configured.identity)
         return self._old
 
     def settings(self, scope: Scope) -> Config:
@@ -92,10 +122,17 @@ class App:
         changes = self._settings_changes
         with self.store.reading() as db:
             own = scopes.config(db, scope.number)
-        loaded = config.load(self.home, agent=own).config
+        loaded = self._source.load(own)
         if changes == self._settings_changes:  # else it may be the one from before the change
             self._settings[scope.number] = loaded
         return loaded
+
+    def is_warm(self, agent: str) -> bool:
+        """Tell whether a recall for this agent needs nothing but memory and a moment."""
+        scope = self._scopes.get(agent)
+        if scope is None or (self._serving is not None and not self._serving.instant):
+            return False
+        return self.store.matrices.is_warm(scope.number, most=WARM_ROWS)
 
     def forget_settings(self, scope: Scope) -> None:
         """Read an agent's settings again at the next use."""
@@ -104,7 +141,7 @@ class App:
 
     def close(self) -> None:
         self.store.close()
-        for embedder in (self.embedder, self._old):
+        for embedder in (self.embedder, self._old, *self._replaced):
             if embedder is not None:
                 embedder.close()
 

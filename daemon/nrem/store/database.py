@@ -62,6 +62,8 @@ class Database:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._soon: deque[_Item] = deque()
         self.matrices = Matrices()
+        self.on_commit: Callable[[float, int, int], None] | None = None
+        """Told of each group: its seconds, and how many of its writes went well or badly."""
         self._closing = threading.Lock()
         self._closed = False
         self._next_checkpoint = CHECKPOINT_EVERY
@@ -117,6 +119,18 @@ class Database:
             return self._idle_readers.get_nowait()
         except queue.Empty:
             return driver.connect(self.path, read_only=True)
+
+    def probe(self) -> None:
+        """Make sure that a write can be made durable; raise what keeps it from that."""
+        self.write(lambda db: db.execute("insert or replace into store_meta values ('probe', '')"))
+
+    def waiting(self) -> int:
+        """Return about how many writes are queued."""
+        return self._queue.qsize() + len(self._soon)
+
+    def sizes(self) -> tuple[int, int]:
+        """Return the bytes of the database and of its write-ahead log."""
+        return self.path.stat().st_size, self._wal_size()
 
     def reclaim(self) -> int:
         """Give free pages back to the file system, in steps between other writes; return how many."""
@@ -178,6 +192,7 @@ class Database:
 
     def _commit(self, group: list[_Item]) -> None:
         db = self._writer_connection
+        begun = time.perf_counter()
         try:
             outcomes = _try_without_savepoints(db, group)
             if outcomes is None:
@@ -188,6 +203,9 @@ class Database:
             if db.in_transaction:
                 db.execute("rollback")
             outcomes = [(item, None, driver.translate(error)) for item in group]
+        if self.on_commit is not None:
+            bad = sum(problem is not None for *_, problem in outcomes)
+            self.on_commit(time.perf_counter() - begun, len(outcomes) - bad, bad)
         for item, result, problem in outcomes:
             if item.done is None:
                 if problem is not None:

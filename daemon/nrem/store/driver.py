@@ -6,6 +6,7 @@ import importlib.util
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sqlite_utils.utils import sqlite3 as sqlite3  # type: ignore[attr-defined]  # pysqlite3 if installed
 
@@ -16,6 +17,7 @@ Error = sqlite3.Error
 Row = sqlite3.Row
 
 OLDEST = (3, 51, 3)
+VERSION: tuple[int, ...] = sqlite3.sqlite_version_info
 
 _PRAGMAS = """
 pragma foreign_keys = on;
@@ -44,9 +46,19 @@ def connect(path: Path, *, read_only: bool, fresh: bool = False) -> Connection:
             db.execute("pragma query_only = on")
         db.row_factory = sqlite3.Row
         db.create_function("json_contains", 2, _json_contains, deterministic=True)
+    except UnicodeDecodeError as error:  # SQLite's own message repeats a piece of a damaged schema
+        db.close()
+        raise sqlite3.DatabaseError("the schema is damaged") from error
     except BaseException:
         db.close()
         raise
+    return db
+
+
+def connect_copy(path: Path) -> Connection:
+    """Open a file that nothing writes to, only for reading, and leave no other file beside it."""
+    db: Connection = sqlite3.connect(f"file:{quote(str(path))}?immutable=1", uri=True, isolation_level=None)
+    db.row_factory = sqlite3.Row
     return db
 
 

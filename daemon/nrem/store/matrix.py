@@ -326,6 +326,12 @@ class Matrices:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, str | None], Matrix] = OrderedDict()
 
+    def is_warm(self, scope: int, *, most: int) -> bool:
+        """Tell whether a scope's matrix is here, no larger than this, and free."""
+        with self._lock:
+            known = [matrix for (number, _), matrix in self._kept.items() if number == scope]
+        return bool(known) and all(0 < m.count <= most and not m.lock.locked() for m in known)
+
     def get(self, scope: int, embedder: str | None, dimension: int) -> Matrix:
         """Return a scope's matrix, possibly still empty; lock it, then let it follow."""
         with self._lock:

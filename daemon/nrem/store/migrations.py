@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import sqlite_utils
@@ -10,8 +11,7 @@ from sqlite_utils import Migrations
 
 from nrem.clock import Clock
 from nrem.errors import Corrupt
-from nrem.model import iso
-from nrem.store import driver, reindex
+from nrem.store import backup, driver, reindex
 
 steps = Migrations("nrem")
 
@@ -24,43 +24,32 @@ def migrate(path: Path, clock: Clock) -> None:
     db = driver.connect(path, read_only=False, fresh=fresh)
     try:
         admin = sqlite_utils.Database(db, execute_plugins=False)
-        known = {step.name for step in steps._migrations}
-        newer = [step.name for step in steps.applied(admin) if step.name not in known]
-        if newer:
-            raise Corrupt(
-                f"the store was written by a newer nrem (it has {newer[-1]})",
-                hint="install that version again, or restore the backup that it made before it migrated",
-                code="schema_too_new",
-            )
+        refuse_newer(step.name for step in steps.applied(admin))
         pending = steps.pending(admin)
         if pending:
             if not fresh:
-                _back_up(db, path, clock)
+                backup.create(path, clock, origin="before-migration")
             steps.apply(admin)
         reindex.keep_current(db)
     finally:
         db.close()
 
 
-def _back_up(db: driver.Connection, path: Path, clock: Clock) -> None:
-    folder = path.with_name("backups")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    stamp = iso(clock.now() // 1000 * 1000)[:19].replace(":", "").replace("-", "")
-    copy = folder / f"nrem-{stamp}-before-migration.db"
-    unfinished = copy.with_suffix(".partial")
-    unfinished.unlink(missing_ok=True)
-    target = driver.sqlite3.connect(str(unfinished))
-    try:
-        db.backup(target)
-    finally:
-        target.close()
-    unfinished.chmod(0o600)
-    for file in (unfinished, folder):
-        fd = os.open(file, os.O_RDONLY)
-        os.fsync(fd)
-        os.close(fd)
-        if file is unfinished:
-            unfinished.rename(copy)
+def refuse_newer(applied: Iterable[str]) -> None:
+    """Raise Corrupt when a store has a step that this nrem does not know."""
+    known = {step.name for step in steps._migrations}
+    newer = [name for name in applied if name not in known]
+    if newer:
+        raise Corrupt(
+            f"the store was written by a newer nrem (it has {newer[-1]})",
+            hint="install that version again, or restore the backup that it made before it migrated",
+            code="schema_too_new",
+        )
+
+
+def is_current(applied: Iterable[str]) -> bool:
+    """Tell whether a store has every step that there is."""
+    return {step.name for step in steps._migrations} <= set(applied)
 
 
 @steps()
@@ -72,6 +61,12 @@ def m001_memories(db: sqlite_utils.Database) -> None:
 @steps()
 def m002_recalls(db: sqlite_utils.Database) -> None:
     for statement in _M002.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
+def m003_tokens(db: sqlite_utils.Database) -> None:
+    for statement in _M003.split(";\n\n"):
         db.conn.execute(statement)
 
 
@@ -277,4 +272,22 @@ from recalls r
 join scopes s on s.scope = r.scope
 left join recall_events e on e.scope = r.scope and e.recall_id = r.id
 left join memories m on m.scope = e.scope and m.id = e.memory_id
+"""
+
+_M003 = """
+create table tokens (
+    id text primary key,
+    hash blob not null,                       -- sha256 of the token, which itself is nowhere
+    label text not null,
+    scope integer references scopes,          -- the agent it is for
+    org text,                                 -- or the organisation; with neither, the whole store
+    rights text not null,
+    created_at integer not null,
+    expires_at integer,
+    last_used_at integer
+) without rowid;
+
+create unique index idx_tokens_hash on tokens (hash);
+
+create index idx_tokens_scope on tokens (scope) where scope is not null
 """

@@ -1,16 +1,16 @@
-"""Builds the keyword index anew when the rules by which it was built have changed."""
+"""Builds the keyword index anew when it lacks something, or its rules have changed."""
 
 from __future__ import annotations
 
 from nrem.policy import terms
-from nrem.store import memories, search
+from nrem.store import checks, memories, search
 from nrem.store.driver import Connection
 
 
 def keep_current(db: Connection) -> None:
-    """Index every memory again, in one transaction, unless the store was indexed by today's rules."""
+    """Index every memory again, in one transaction, unless the index is whole and by today's rules."""
     row = db.execute("select value from store_meta where key = 'terms_version'").fetchone()
-    if row is not None and row[0] == str(terms.VERSION):
+    if row is not None and row[0] == str(terms.VERSION) and checks.indexed(db) == (0, 0):
         return
     db.execute("begin immediate")
     try:

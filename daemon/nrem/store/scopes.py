@@ -35,10 +35,12 @@ def get(db: Connection, name: str) -> Scope:
     """Return the scope of a name; raise NotFound otherwise."""
     scope = find(db, name)
     if scope is None:
-        raise NotFound(
-            f"there is no agent called {name}", hint=f"nrem agent add {name}", code="agent_not_found"
-        )
+        raise not_found(name)
     return scope
+
+
+def not_found(name: str) -> NotFound:
+    return NotFound(f"there is no agent called {name}", hint=f"nrem agent add {name}", code="agent_not_found")
 
 
 def list_(db: Connection) -> list[tuple[Scope, int]]:
@@ -95,7 +97,8 @@ def touch(db: Connection, scope: int, *, memories: int, terms: int) -> None:
 
 
 def mark_removed(db: Connection, scope: int, *, now: int) -> None:
-    """Make a scope unreachable; erase_step then takes its rows away."""
+    """Make a scope unreachable, with its tokens; erase_step then takes its rows away."""
+    db.execute("delete from tokens where scope = ?", (scope,))
     db.execute("update scopes set removed_at = ? where scope = ?", (now, scope))
 
 

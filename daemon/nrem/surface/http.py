@@ -1,136 +1,151 @@
-"""The operations over HTTP, one route for each, made from `wire`; and the server on the owner's socket."""
+"""The operations over HTTP, one route for each, made from `wire`."""
 
 from __future__ import annotations
 
-import contextlib
+import asyncio
+import contextvars
 import logging
 import os
-import signal
-import socket
-from collections.abc import AsyncIterator, Iterator
-from pathlib import Path
+import shutil
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
-import anyio.to_thread
-import uvicorn
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from nrem import __version__, wire
-from nrem.errors import ConfigError, Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
-from nrem.model import Caller
+from nrem.core import agents
+from nrem.errors import Corrupt, Denied, InputError, NotFound, NremError, Unavailable
+from nrem.model import Caller, Right
 from nrem.runtime.app import App
-from nrem.surface.operations import execute
+from nrem.surface import mcp, operations
+from nrem.surface.guard import CALLER, OPERATION, Guard, refused
+from nrem.surface.metrics import Metrics
 
 BODY_BYTES = 1 << 20
 LARGE_BODY_BYTES = 16 << 20
+BODY_SECONDS = 30.0
 LARGE = frozenset({"remember_many"})
 THREADS = 64
-DRAIN_SECONDS = 10
-LONGEST_SOCKET = 100
-"""Bytes of a socket's path; systems allow a few more than this, and not all the same."""
-
-OWNER = Caller(actor="owner", ingress="http")
-STATUSES: tuple[tuple[type[NremError], int], ...] = (
-    (InputError, 400),
-    (Denied, 403),
-    (NotFound, 404),
-    (Conflict, 409),
-    (Unavailable, 503),
-    (Corrupt, 500),
-)
-FINER = {"too_large": 413, "not_json": 415, "storage_full": 507}
+LEAST_FREE_BYTES = 64 << 20
 
 log = logging.getLogger("nrem.http")
 
 
-def build(app: App) -> Starlette:
-    """Return the ASGI application of an open store."""
+class Web:
+    """The ASGI application of an open store, and the threads that it works in."""
 
-    @contextlib.asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        anyio.to_thread.current_default_thread_limiter().total_tokens = THREADS
-        yield
-
-    routes = [
-        Route(operation.path, _endpoint(app, operation), methods=[operation.method])
-        for operation in wire.OPERATIONS.values()
-    ]
-    return Starlette(
-        routes=[*routes, Route("/healthz", _healthz), Route("/openapi.json", _openapi)],
-        exception_handlers={404: _no_route, 405: _no_route},
-        lifespan=lifespan,
-    )
-
-
-def serve(app: App, path: Path) -> None:
-    """Listen on a unix socket until SIGTERM or SIGINT; then finish what was begun."""
-    config = uvicorn.Config(
-        build(app),
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=DRAIN_SECONDS,
-        server_header=False,
-    )
-    for number in (signal.SIGTERM, signal.SIGINT):
-        # uvicorn has handlers of its own, and at its end sends the signal on to these.
-        signal.signal(number, lambda *_: None)
-    with _listening(path) as listener:
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-@contextlib.contextmanager
-def _listening(path: Path) -> Iterator[socket.socket]:
-    """Bind the owner's socket. Whoever has the store's lock may replace one that was left behind."""
-    if len(os.fsencode(path)) > LONGEST_SOCKET:
-        raise ConfigError(
-            f"the path of the socket is too long: {path}",
-            hint="set server.socket to a shorter path",
-            field="server.socket",
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self.metrics = Metrics(app)
+        self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="nrem-http")
+        visitors = mcp.Endpoint(self._visit, body_bytes=BODY_BYTES)
+        self.routes = Starlette(
+            routes=[
+                *(
+                    Route(operation.path, self._endpoint(operation), methods=[operation.method])
+                    for operation in wire.OPERATIONS.values()
+                ),
+                Route("/mcp/{agent}", visitors),
+                Route("/healthz", self._healthz),
+                Route("/readyz", self._readyz),
+                Route("/metrics", self._metrics),
+                Route("/openapi.json", self._openapi),
+            ],
+            exception_handlers={404: _no_route, 405: _no_method, NremError: _no_visit},
+            lifespan=lambda _: visitors.lifespan(),
         )
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    usual = os.umask(0o177)
-    try:
-        listener.bind(str(path))
-    except OSError as error:
-        raise ConfigError(
-            f"the socket {path} cannot be made: {error.strerror}",
-            hint="set server.socket",
-            field="server.socket",
-        ) from error
-    finally:
-        os.umask(usual)
-    try:
-        yield listener
-    finally:
-        listener.close()
-        path.unlink(missing_ok=True)
+        self.guard = Guard(self.routes, app.doorkeeper, app.config.server, self.metrics)
 
-
-# Requests
-
-
-def _endpoint(app: App, operation: wire.Operation) -> Any:
-    async def run(request: Request) -> Response:
+    def reload(self) -> None:
+        """Read the configuration again; a wrong one raises, and the old one stays."""
         try:
-            body = await _body(request, operation)
-            answer = await run_in_threadpool(_answer, app, operation, body)
+            self._app.reload()
+        except NremError:
+            self.metrics.reloaded(well=False)
+            raise
+        self.guard.configure(self._app.config.server)
+        self.metrics.reloaded(well=True)
+
+    def close(self) -> None:
+        """End the threads; what has not begun is not done any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    def _endpoint(self, operation: wire.Operation) -> Any:
+        async def run(request: Request) -> Response:
+            request.scope[OPERATION] = operation.name
+            try:
+                body = await _body(request, operation)
+                caller: Caller = request.scope[CALLER]
+                if operations.is_quick(self._app, operation.name, body):
+                    answer = self._answer(caller, operation, body)
+                else:
+                    answer = await self._in_thread(self._answer, caller, operation, body)
+            except NremError as error:
+                return refused(error)
+            except ClientDisconnect:
+                return Response(status_code=499)  # nobody is there to read it
+            except Exception:  # the edge: whatever it is, the caller gets an answer and the log the reason
+                log.exception("operation %s failed", operation.name)
+                return refused(Corrupt("something went wrong inside; the log has it", code="internal"))
+            return Response(answer, status_code=operation.status, media_type="application/json")
+
+        return run
+
+    def _answer(self, caller: Caller, operation: wire.Operation, body: dict[str, Any]) -> bytes:
+        begun = time.perf_counter()
+        result = operations.execute(self._app, caller, operation.name, body)
+        self.metrics.operated(result, time.perf_counter() - begun)
+        return wire.write_json(operation, result)
+
+    async def _in_thread(self, run: Callable[..., Any], *given: Any) -> Any:
+        context = contextvars.copy_context()  # with the id of the request, for what is logged there
+        return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, run, *given)
+
+    def _visit(self, scope: Scope) -> mcp.Visit:
+        """Return whom a request over MCP is for, and by whom."""
+        caller: Caller = scope[CALLER]
+        agent = scope["path_params"]["agent"]
+        if not caller.reaches(agent):
+            raise agents.not_found(agent)
+        scope[OPERATION] = "mcp"
+        run = partial(operations.call, self._app, caller)
+        return mcp.Visit(agent=agent, settings=self._app.settings(self._app.scope(agent)), run=run)
+
+    async def _healthz(self, request: Request) -> Response:
+        return JSONResponse({"status": "ok", "version": __version__, "pid": os.getpid()})
+
+    async def _readyz(self, request: Request) -> Response:
+        try:
+            problems = await self._in_thread(self._problems)
         except NremError as error:
-            return _refused(error)
-        except Exception:  # the edge: whatever it is, the caller gets an answer and the log the reason
-            log.exception("operation %s failed", operation.name)
-            return _refused(Corrupt("something went wrong inside; the log has it", code="internal"))
-        return Response(answer, status_code=operation.status, media_type="application/json")
+            problems = [error.message]
+        if problems:
+            return JSONResponse({"status": "not ready", "problems": problems}, 503)
+        return JSONResponse({"status": "ready"})
 
-    return run
+    def _problems(self) -> list[str]:
+        free = shutil.disk_usage(self._app.home).free
+        if free < LEAST_FREE_BYTES:
+            return [f"only {free >> 20} MiB of disk are free"]
+        self._app.store.probe()
+        return []
 
+    async def _metrics(self, request: Request) -> Response:
+        caller: Caller = request.scope[CALLER]
+        if not caller.may(Right.READ):
+            return refused(Denied("this needs the right read", hint="use a token that has it"))
+        text = await self._in_thread(self.metrics.text)
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
-def _answer(app: App, operation: wire.Operation, body: dict[str, Any]) -> bytes:
-    return wire.write_json(operation, execute(app, OWNER, operation.name, body))
+    async def _openapi(self, request: Request) -> Response:
+        return JSONResponse(wire.openapi(__version__))
 
 
 async def _body(request: Request, operation: wire.Operation) -> dict[str, Any]:
@@ -144,35 +159,40 @@ async def _body(request: Request, operation: wire.Operation) -> dict[str, Any]:
 
 async def _json(request: Request, limit: int) -> dict[str, Any]:
     text = bytearray()
-    async for chunk in request.stream():
-        text += chunk
-        if len(text) > limit:
-            raise InputError(
-                f"the body is larger than {limit} bytes", hint="send less at once", code="too_large"
-            )
+    try:
+        async with asyncio.timeout(BODY_SECONDS):
+            async for chunk in request.stream():
+                text += chunk
+                if len(text) > limit:
+                    raise InputError(
+                        f"the body is larger than {limit} bytes", hint="send less at once", code="too_large"
+                    )
+    except TimeoutError:
+        raise Unavailable("the body did not come", hint="send it at once", code="too_slow") from None
     if not text:
         return {}
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise InputError("the body must be JSON", hint="Content-Type: application/json", code="not_json")
+    if request.headers.get("content-encoding", "identity") != "identity":
+        raise InputError("the body must not be compressed", hint="send it as it is", code="not_json")
     body = wire.parse_json(bytes(text), "body")
     if not isinstance(body, dict):
         raise InputError("the body must be a JSON object", field="body")
     return body
 
 
-def _refused(error: NremError) -> JSONResponse:
-    status = FINER.get(error.code) or next(code for family, code in STATUSES if isinstance(error, family))
-    return JSONResponse({"error": error.as_json()}, status)
+async def _no_visit(request: Request, error: Exception) -> Response:
+    assert isinstance(error, NremError)
+    return refused(error)
 
 
 async def _no_route(request: Request, error: Exception) -> Response:
     problem = f"there is no {request.method} {request.url.path}"
-    return _refused(NotFound(problem, hint="/openapi.json lists what there is", code="no_route"))
+    return refused(NotFound(problem, hint="/openapi.json lists what there is", code="no_route"))
 
 
-async def _healthz(request: Request) -> Response:
-    return JSONResponse({"status": "ok", "version": __version__, "pid": os.getpid()})
-
-
-async def _openapi(request: Request) -> Response:
-    return JSONResponse(wire.openapi(__version__))
+async def _no_method(request: Request, error: Exception) -> Response:
+    problem = f"{request.url.path} does not take {request.method}"
+    response = refused(InputError(problem, hint="/openapi.json lists what there is", code="wrong_method"))
+    response.headers["Allow"] = error.headers["Allow"]  # type: ignore[attr-defined]
+    return response

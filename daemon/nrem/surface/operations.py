@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, browse, reembed
+from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
-from nrem.errors import NotFound
+from nrem.errors import Denied, NotFound
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
 
@@ -26,7 +26,28 @@ def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[s
 
 def execute(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> Any:
     """Run an operation by name on what came over the wire; return the record that it gives."""
-    return BINDING[name](app, caller, wire.read(wire.OPERATIONS[name].takes, body))
+    operation = wire.OPERATIONS[name]
+    if not caller.may(operation.right):
+        raise Denied(f"this needs the right {operation.right}", hint="use a token that has it")
+    request = wire.read(operation.takes, body)
+    _check_reach(caller, operation, request)
+    return BINDING[name](app, caller, request)
+
+
+def is_quick(app: App, name: str, body: Mapping[str, Any]) -> bool:
+    """Tell whether an operation is done sooner than a thread for it could be found."""
+    return name == "recall" and app.is_warm(str(body.get("agent")))
+
+
+def _check_reach(caller: Caller, operation: wire.Operation, request: wire.Input) -> None:
+    """Refuse whoever reaches only some agents: what others have is for them as if it were not there."""
+    if caller.reach is None or operation.shared:
+        return
+    agent: str | None = getattr(request, "agent", None)
+    if agent is None or (operation.name == "add_agent" and not caller.reaches(agent)):
+        raise Denied("this is not for a token of one agent or organisation", hint="use one without")
+    if not caller.reaches(agent):
+        raise agents.not_found(agent)
 
 
 def _remember(app: App, caller: Caller, request: wire.Remember) -> wire.Stored:
@@ -78,8 +99,15 @@ def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded
 def _remove_agent(app: App, caller: Caller, request: wire.RemoveAgent) -> wire.RemovedAgent:
     removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
     app.forget_scopes()
+    app.doorkeeper.forget()
     agents.finish_removals(app.store)
     return removed
+
+
+def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.RevokedToken:
+    revoked = tokens.revoke(app.store, request.id)
+    app.doorkeeper.forget()
+    return revoked
 
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
@@ -112,13 +140,21 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     return recorded
 
 
+def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
+    found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
+    return wire.Diagnosis(findings=tuple(found))
+
+
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "add_agent": _add_agent,
-    "list_agents": lambda app, caller, r: agents.list_(app.store),
+    "list_agents": lambda app, caller, r: agents.list_(app.store, caller=caller),
     "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
     "remove_agent": _remove_agent,
     "set_agent_config": _set_agent_config,
     "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),
+    "create_token": lambda app, caller, r: tokens.create(app.store, r, clock=app.clock),
+    "list_tokens": lambda app, caller, r: tokens.list_(app.store),
+    "revoke_token": _revoke_token,
     "remember": _remember,
     "remember_many": _remember_many,
     "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
@@ -137,4 +173,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
+    "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
+    "list_backups": lambda app, caller, r: backup.list_(app.home),
+    "doctor": _doctor,
 }

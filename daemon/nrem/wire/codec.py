@@ -42,6 +42,11 @@ def write_json(operation: Operation, result: Any) -> bytes:
     return adapter(operation.gives).dump_json(result)
 
 
+def read_answer(operation: Operation, text: bytes) -> Any:
+    """Return the record that the text of an operation's answer stands for."""
+    return adapter(operation.gives).validate_json(text)
+
+
 def from_query(model: type[Input], pairs: Iterable[tuple[str, str]]) -> dict[str, Any]:
     """Return the fields of a query string, each as the type that its field has; what is none stays text."""
     body: dict[str, Any] = {}
@@ -85,22 +90,31 @@ def _query_kinds(model: type[Input]) -> dict[str, str]:
     """Return what the text of each field in a query stands for, under all the names of the field."""
     schema = model.model_json_schema(by_alias=False)["properties"]
     kinds: dict[str, str] = {}
-    for name, field in model.model_fields.items():
-        types = {part.get("type") for part in schema[name].get("anyOf", [schema[name]])}
-        kind = next((kind for json_type, kind in _QUERY_TYPES if json_type in types), "text")
-        alias = field.validation_alias
-        names = alias.choices if isinstance(alias, AliasChoices) else [name]
-        kinds |= {str(known): kind for known in [name, *names]}
+    for name, field in names_of(model).items():
+        types = {part.get("type") for part in schema[field].get("anyOf", [schema[field]])}
+        kinds[name] = next((kind for json_type, kind in _QUERY_TYPES if json_type in types), "text")
     return kinds
+
+
+@functools.cache
+def names_of(model: type[Input]) -> dict[str, str]:
+    """Return every name that a record's fields are known by, with the field that it stands for."""
+    names: dict[str, str] = {}
+    for name, field in model.model_fields.items():
+        alias = field.validation_alias
+        others = alias.choices if isinstance(alias, AliasChoices) else []
+        names |= {str(known): name for known in [name, *others]}
+    return names
 
 
 _QUERY_TYPES = (
     ("array", "list"),
     ("object", "object"),
     ("boolean", "bool"),
-    ("string", "text"),
     ("integer", "int"),
+    ("string", "text"),
     ("number", "float"),
+    ("string", "text"),
 )
 
 

@@ -9,9 +9,9 @@ import unicodedata
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, WithJsonSchema
 
-from nrem.model import KIND_ALIASES, Role, Trust
+from nrem.model import KIND_ALIASES, Right, Role, Trust
 
 DEPTH = 64
 BATCH = 1000
@@ -92,6 +92,12 @@ def _agent_name(value: str) -> str:
     return value
 
 
+def _org_name(value: str) -> str:
+    if not re.fullmatch(r"[a-z0-9_-]{1,64}", value):
+        raise ValueError("must be of lower-case letters, digits, _ and - (at most 64)")
+    return value
+
+
 def _kind(value: Any) -> Any:
     if value == "relationship":
         raise ValueError("a relationship is not a memory; relationships have an operation of their own")
@@ -130,9 +136,23 @@ def choices(*names: str) -> Any:
 
 
 AgentName = Annotated[str, Field(examples=["ana"]), AfterValidator(_agent_name)]
+OrgName = Annotated[str, Field(examples=["acme"]), AfterValidator(_org_name)]
 Content = Annotated[str, AfterValidator(_content)]
 Text = Annotated[str, AfterValidator(_text)]
 Label = Annotated[str, Field(max_length=LABEL), AfterValidator(_label)]
+Session = Annotated[
+    Label | None,
+    choices("session", "session_id", "chat_session_id", "sessionId"),
+    Field(description="The session it belongs to."),
+]
+Room = Annotated[
+    Label | None,
+    choices("room", "room_id", "roomId"),
+    Field(description="The room or channel it belongs to."),
+]
+User = Annotated[
+    Label | None, choices("user", "user_id", "userId"), Field(description="The user it is about.")
+]
 Category = Annotated[str, Field(max_length=LABEL), AfterValidator(_text)]
 """Not a slug yet: a secret must be found before its spelling changes."""
 Tags = Annotated[list[Label], Field(max_length=TAGS)]
@@ -141,7 +161,22 @@ Embedding = Annotated[
 ]
 Unit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Json = Annotated[dict[str, Any], BeforeValidator(_json_object)]
-KindWord = Annotated[str, BeforeValidator(_kind)]
-Time = Annotated[int, BeforeValidator(_moment)]
+KindWord = Annotated[
+    str, BeforeValidator(_kind), WithJsonSchema({"type": "string", "enum": list(KIND_ALIASES)})
+]
+Time = Annotated[
+    int,
+    BeforeValidator(_moment),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "examples": ["2026-06-01T10:30:00Z", "2026-06-01"]},
+                {"type": "integer", "minimum": 0, "maximum": LAST_MOMENT},
+            ]
+        }
+    ),
+]
+"""ISO-8601 or epoch milliseconds."""
 Parsed = Annotated[Role, Field(strict=False)]
+RightWord = Annotated[Right, Field(strict=False)]
 TrustWord = Annotated[Trust, Field(strict=False)]

@@ -7,7 +7,18 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
-from nrem.model import KIND_ALIASES, AgentConfig, Filter, Kind, Memory, Moment, Version
+from nrem.model import (
+    KIND_ALIASES,
+    AgentConfig,
+    Backup,
+    Filter,
+    Finding,
+    Kind,
+    Memory,
+    Moment,
+    Right,
+    Version,
+)
 from nrem.wire.fields import (
     BATCH,
     PAGE,
@@ -18,12 +29,17 @@ from nrem.wire.fields import (
     Json,
     KindWord,
     Label,
+    OrgName,
     Parsed,
+    RightWord,
+    Room,
+    Session,
     Tags,
     Text,
     Time,
     TrustWord,
     Unit,
+    User,
     choices,
     slug,
     yes,
@@ -102,28 +118,81 @@ class RemovedAgent:
     memories: int
 
 
+# Tokens
+
+
+class CreateToken(Input):
+    agent: AgentName | None = Field(default=None, description="The agent that it is for.")
+    org: OrgName | None = Field(default=None, description="The organisation whose agents it is for.")
+    rights: Annotated[list[RightWord], Field(min_length=1, max_length=len(Right))] = [
+        Right.READ,
+        Right.WRITE,
+        Right.DREAM,
+    ]
+    label: Label | None = Field(default=None, description="What you will know it by.")
+    expires_at: Time | None = None
+
+
+class ListTokens(Input):
+    pass
+
+
+class TokenRef(Input):
+    id: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    id: str
+    label: str
+    agent: str | None
+    org: str | None
+    """With neither agent nor org it is for the whole store."""
+    rights: tuple[Right, ...]
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+    """To the minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedToken(Token):
+    token: str
+    """The token itself; nothing will show it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedToken:
+    id: str
+
+
 # Memories
 
 
 class Draft(Input):
     """A memory to be stored, before importance, concepts and secrets were looked at."""
 
-    content: Content
+    content: Content = Field(description="The text: one statement that can be understood by itself.")
     kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
-    category: Category = "general"
-    tags: Tags = []
+    category: Category = Field(default="general", description="One word for its subject: preferences, work.")
+    tags: Tags = Field(default=[], description="Labels to find it by.")
     data: Json | None = None
     metadata: Json | None = None
     context: Text | None = None
-    importance: Unit | None = Field(default=None, description="Cost of forgetting; derived when not given.")
+    importance: Unit | None = Field(
+        default=None, description="Cost of forgetting, from 0 to 1; derived when not given."
+    )
     confidence: Unit = 1.0
     role: Parsed | None = None
-    session: Label | None = Field(
-        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
-    )
-    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
-    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
-    pinned: bool = False
+    session: Session = None
+    room: Room = None
+    user: User = None
+    pinned: bool = Field(default=False, description="Never evicted, and first when room is scarce.")
     source: Label | None = None
     trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
     trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
@@ -133,7 +202,7 @@ class Draft(Input):
     )
     created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
     updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
-    expires_at: Time | None = None
+    expires_at: Time | None = Field(default=None, description="When it stops being true, if it does.")
     consolidated_at: Time | None = None
 
 
@@ -152,7 +221,7 @@ class StoredMany:
 
 
 class MemoryRef(AgentRef):
-    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"))
+    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"), description="The id of the memory.")
 
 
 class Edit(MemoryRef):
@@ -177,20 +246,18 @@ class Conditions(AgentRef):
 
     kinds: Annotated[
         list[KindWord], choices("kinds", "memory_types"), Field(max_length=len(KIND_ALIASES))
-    ] = []
-    category: Category | None = None
-    tags_any: Tags = []
-    tags_all: Tags = []
-    room: Label | None = Field(default=None, validation_alias=AliasChoices("room", "room_id", "roomId"))
-    user: Label | None = Field(default=None, validation_alias=AliasChoices("user", "user_id", "userId"))
-    session: Label | None = Field(
-        default=None, validation_alias=AliasChoices("session", "session_id", "chat_session_id", "sessionId")
-    )
+    ] = Field(default=[], description="Only of these kinds.")
+    category: Category | None = Field(default=None, description="Only of this category.")
+    tags_any: Tags = Field(default=[], description="Only with at least one of these tags.")
+    tags_all: Tags = Field(default=[], description="Only with all of these tags.")
+    room: Room = None
+    user: User = None
+    session: Session = None
     metadata: Json | None = Field(default=None, description="Memories whose metadata holds all of this.")
     after: Time | None = Field(default=None, description="Created at or after this moment.")
     before: Time | None = Field(default=None, description="Created before this moment.")
     trust: TrustWord | None = None
-    pinned: bool | None = None
+    pinned: bool | None = Field(default=None, description="Only pinned ones, or only others.")
 
     def filter(self, *, exclude: tuple[Kind, ...] = ()) -> Filter:
         return Filter(
@@ -211,7 +278,13 @@ class Conditions(AgentRef):
 
 
 class ListMemories(Conditions):
-    limit: int = Field(default=20, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    limit: int = Field(
+        default=20,
+        ge=1,
+        le=PAGE,
+        validation_alias=AliasChoices("limit", "top_k"),
+        description="At most so many.",
+    )
     page: int | None = Field(default=None, ge=1, le=1_000_000, description="A page by number, with totals.")
     cursor: Label | None = Field(default=None, description="The `next` of the page before.")
 
@@ -231,7 +304,13 @@ class Recall(Conditions):
     query: Text = Field(default="", description="The question, in the words of whoever asks it.")
     embedding: Embedding | None = Field(default=None, description="A vector in place of the query.")
     mode: Literal["keyword", "vector", "hybrid"] = "hybrid"
-    limit: int = Field(default=5, ge=1, le=PAGE, validation_alias=AliasChoices("limit", "top_k"))
+    limit: int = Field(
+        default=5,
+        ge=1,
+        le=PAGE,
+        validation_alias=AliasChoices("limit", "top_k"),
+        description="At most so many.",
+    )
     budget: int | None = Field(
         default=None, ge=1, le=1_000_000, description="Most tokens that the hits may have together."
     )
@@ -364,3 +443,28 @@ class Forgotten:
 class Versions:
     id: str
     versions: tuple[Version, ...]
+
+
+# Care
+
+
+class CreateBackup(Input):
+    pass
+
+
+class ListBackups(Input):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Backups:
+    backups: tuple[Backup, ...]
+
+
+class Doctor(Input):
+    deep: bool = Field(default=False, description="Also recompute every event and compare every memory.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Diagnosis:
+    findings: tuple[Finding, ...]

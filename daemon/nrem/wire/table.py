@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
-from nrem.model import AgentConfig
+from nrem.model import AgentConfig, Backup, Right
 from nrem.wire.records import (
     AddAgent,
     Agent,
     AgentConfigs,
     AgentRef,
     Agents,
+    Backups,
     Changed,
     Clear,
     Cleared,
+    CreateBackup,
+    CreatedToken,
+    CreateToken,
+    Diagnosis,
+    Doctor,
     Edit,
     Embed,
     Embedded,
@@ -24,7 +29,9 @@ from nrem.wire.records import (
     Forgotten,
     Input,
     ListAgents,
+    ListBackups,
     ListMemories,
+    ListTokens,
     MemoryRef,
     Page,
     Recall,
@@ -35,10 +42,13 @@ from nrem.wire.records import (
     RememberMany,
     RemoveAgent,
     RemovedAgent,
+    RevokedToken,
     SetAgentConfig,
     Shown,
     Stored,
     StoredMany,
+    TokenRef,
+    Tokens,
     Versions,
 )
 
@@ -50,11 +60,13 @@ class Operation:
     route: str
     takes: type[Input]
     gives: type
-    right: Literal["read", "write", "admin"]
-    tool: str | None = None
-    """The MCP tool that exposes it."""
+    right: Right
+    shared: bool = False
+    """Names no agent, and is there also for whoever reaches one agent only."""
     status: int = 200
     """What HTTP answers when it went well."""
+    patience: float = 60.0
+    """How many seconds a client waits for the answer."""
 
     @property
     def method(self) -> str:
@@ -77,7 +89,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/agents",
             takes=AddAgent,
             gives=Agent,
-            right="admin",
+            right=Right.ADMIN,
             status=201,
         ),
         Operation(
@@ -86,7 +98,8 @@ OPERATIONS: Mapping[str, Operation] = {
             route="GET /v1/agents",
             takes=ListAgents,
             gives=Agents,
-            right="read",
+            right=Right.READ,
+            shared=True,
         ),
         Operation(
             name="show_agent",
@@ -94,7 +107,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}",
             takes=AgentRef,
             gives=Agent,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="remove_agent",
@@ -102,7 +115,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"DELETE {_A}",
             takes=RemoveAgent,
             gives=RemovedAgent,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="set_agent_config",
@@ -110,7 +123,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"PUT {_A}/config",
             takes=SetAgentConfig,
             gives=AgentConfig,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="list_agent_configs",
@@ -118,7 +131,32 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/config/versions",
             takes=AgentRef,
             gives=AgentConfigs,
-            right="read",
+            right=Right.READ,
+        ),
+        Operation(
+            name="create_token",
+            summary="Make a token, for an agent, an organisation or the whole store.",
+            route="POST /v1/tokens",
+            takes=CreateToken,
+            gives=CreatedToken,
+            right=Right.ADMIN,
+            status=201,
+        ),
+        Operation(
+            name="list_tokens",
+            summary="List the tokens, newest first; none can be read again.",
+            route="GET /v1/tokens",
+            takes=ListTokens,
+            gives=Tokens,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="revoke_token",
+            summary="End a token at once.",
+            route="DELETE /v1/tokens/{id}",
+            takes=TokenRef,
+            gives=RevokedToken,
+            right=Right.ADMIN,
         ),
         Operation(
             name="remember",
@@ -126,9 +164,8 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}",
             takes=Remember,
             gives=Stored,
-            right="write",
+            right=Right.WRITE,
             status=201,
-            tool="remember",
         ),
         Operation(
             name="remember_many",
@@ -136,7 +173,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/batch",
             takes=RememberMany,
             gives=StoredMany,
-            right="write",
+            right=Right.WRITE,
             status=201,
         ),
         Operation(
@@ -145,7 +182,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}/{{id}}",
             takes=MemoryRef,
             gives=Shown,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="list_memories",
@@ -153,8 +190,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}",
             takes=ListMemories,
             gives=Page,
-            right="read",
-            tool="list_memories",
+            right=Right.READ,
         ),
         Operation(
             name="recall",
@@ -162,8 +198,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_A}/recall",
             takes=Recall,
             gives=Recalled,
-            right="read",
-            tool="recall",
+            right=Right.READ,
         ),
         Operation(
             name="embed",
@@ -171,7 +206,8 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/embed",
             takes=Embed,
             gives=Embedded,
-            right="read",
+            right=Right.READ,
+            shared=True,
         ),
         Operation(
             name="reembed",
@@ -179,7 +215,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route="POST /v1/reembed",
             takes=Reembed,
             gives=Reembedded,
-            right="admin",
+            right=Right.ADMIN,
         ),
         Operation(
             name="export_memories",
@@ -187,7 +223,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/export",
             takes=Export,
             gives=Exported,
-            right="read",
+            right=Right.READ,
         ),
         Operation(
             name="edit_memory",
@@ -195,7 +231,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"PATCH {_M}/{{id}}",
             takes=Edit,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="pin_memory",
@@ -203,7 +239,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/{{id}}/pin",
             takes=MemoryRef,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="unpin_memory",
@@ -211,7 +247,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/{{id}}/unpin",
             takes=MemoryRef,
             gives=Changed,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="forget",
@@ -219,8 +255,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"DELETE {_M}/{{id}}",
             takes=MemoryRef,
             gives=Forgotten,
-            right="write",
-            tool="forget",
+            right=Right.WRITE,
         ),
         Operation(
             name="clear_memories",
@@ -228,7 +263,7 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_M}/clear",
             takes=Clear,
             gives=Cleared,
-            right="write",
+            right=Right.WRITE,
         ),
         Operation(
             name="list_versions",
@@ -236,7 +271,34 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_M}/{{id}}/versions",
             takes=MemoryRef,
             gives=Versions,
-            right="read",
+            right=Right.READ,
+        ),
+        Operation(
+            name="create_backup",
+            summary="Copy the store while it is in use, and check the copy.",
+            route="POST /v1/backups",
+            takes=CreateBackup,
+            gives=Backup,
+            right=Right.ADMIN,
+            status=201,
+            patience=3600.0,
+        ),
+        Operation(
+            name="list_backups",
+            summary="List the backups, newest first.",
+            route="GET /v1/backups",
+            takes=ListBackups,
+            gives=Backups,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="doctor",
+            summary="Look for what is wrong with the store and where it lives, and say what to do.",
+            route="GET /v1/doctor",
+            takes=Doctor,
+            gives=Diagnosis,
+            right=Right.ADMIN,
+            patience=3600.0,
         ),
     )
 }

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+import served
+from nrem.client import Client
+from nrem.errors import NremError
 from nrem.surface.cli.main import main
 
 Nrem = Callable[..., Result]
@@ -19,11 +26,59 @@ def _plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
+class Daemon:
+    """Is up once there is a store, unless told to stay down; starts anew when the settings have changed."""
+
+    def __init__(self, home: Path) -> None:
+        self._home = home
+        self._socket = home / "nrem.sock"
+        self._stack = ExitStack()
+        self._settings: object = None
+        self._stays_down = False
+
+    def follow(self) -> None:
+        """Serve the home as it is now configured."""
+        settings = self._read()
+        if settings != self._settings and not self._stays_down:
+            self.stop()
+            if (self._home / "nrem.db").exists():
+                self._stack.enter_context(served.daemon(self._home))
+                self._socket.chmod(0o600)  # as `nrem up` makes it
+                self._settings = settings
+
+    def stop(self) -> None:
+        if self._settings is not None:
+            # A connection that was not accepted yet would be left open; after an answer all earlier ones are.
+            with Client(self._socket) as client:
+                client.health()
+        self._stack.close()
+        self._settings = None
+
+    def stay_down(self) -> None:
+        """Stop, and let no command start it again."""
+        self._stays_down = True
+        self.stop()
+
+    def _read(self) -> object:
+        variables = {name: value for name, value in os.environ.items() if name.startswith("NREM_")}
+        file = self._home / "nrem.toml"
+        return variables, file.read_bytes() if file.exists() else b""
+
+
 @pytest.fixture
-def nrem() -> Nrem:
+def daemon(home: Path) -> Iterator[Daemon]:
+    daemon = Daemon(home)
+    yield daemon
+    daemon.stop()
+
+
+@pytest.fixture
+def nrem(daemon: Daemon) -> Nrem:
     """Run a command line and return how it ended; one that ends badly fails the test, unless told how."""
 
     def run(*words: str, stdin: str | bytes | None = None, exits: int = 0) -> Result:
+        with suppress(NremError):  # settings that are wrong: the command itself says so
+            daemon.follow()
         result = CliRunner().invoke(main, words, input=stdin, catch_exceptions=False)
         assert result.exit_code == exits, result.output
         if exits:
@@ -72,3 +127,18 @@ def remember(answer: Callable[..., Any]) -> Callable[..., str]:
         return id
 
     return run
+
+
+@pytest.fixture
+def recalled(answer: Callable[..., Any]) -> Callable[[str, int], Any]:
+    """Wait until a memory was recalled so often, which is written a moment after the answer; return it."""
+
+    def wait(id: str, times: int) -> Any:
+        deadline = time.monotonic() + 10
+        while (found := answer("get", id))["access_count"] < times:
+            assert time.monotonic() < deadline, f"recalled {found['access_count']} times"
+            time.sleep(0.02)
+        assert found["access_count"] == times
+        return found
+
+    return wait

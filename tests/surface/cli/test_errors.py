@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import json
+import socket
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import click
 import pytest
 from click.testing import CliRunner, Result
 
+from builders import caller_of
 from nrem import errors
 from nrem.runtime.app import App
-from nrem.surface.cli import shared
+from nrem.surface.cli import setup, shared
 from nrem.surface.cli.shared import Command, json_option
 
 Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
 Refusal = Callable[..., dict[str, str]]
 Remember = Callable[..., str]
+
+
+class Daemon(Protocol):
+    def stay_down(self) -> None: ...
+
 
 pytestmark = pytest.mark.rows(95)
 
@@ -70,6 +77,7 @@ NEEDS_STORE = [
     ["unpin", "x"],
     ["forget", "x"],
     ["versions", "x"],
+    ["agent", "add", "x"],
     ["agent", "list"],
     ["agent", "show"],
     ["agent", "config"],
@@ -78,16 +86,19 @@ NEEDS_STORE = [
     ["recall", "x"],
     ["embed", "x"],
     ["reembed"],
+    ["backup", "create"],
+    ["token", "list"],
 ]
+NOTHING_WITHOUT_STORE = [["list"], ["clear"], ["clear", "--force"], ["export"]]
 
 
-@pytest.mark.parametrize("words", [["list"], ["clear"], ["clear", "--force"], ["export"]])
+@pytest.mark.parametrize("words", NOTHING_WITHOUT_STORE, ids=" ".join)
 def test_without_a_store_there_is_nothing_to_show(
     nrem: Nrem, words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     told = nrem(*words)
-    assert (told.stdout, told.stderr) == ("No memory store found.\n", "Next: nrem init\n")
+    assert (told.stdout, told.stderr) == ("No memory store found.\n", "Next: nrem up --detach\n")
     told = nrem(*words, "--json")
     assert (json.loads(told.stdout), told.stderr) == ({"notice": "No memory store found."}, "")
     assert list(tmp_path.iterdir()) == []
@@ -97,29 +108,52 @@ def test_without_a_store_there_is_nothing_to_show(
 def test_without_a_store_the_others_say_how_to_make_one(
     nrem: Nrem, refusal: Refusal, home: Path, words: list[str]
 ) -> None:
-    assert nrem(*words, exits=6).stderr == "Error: No memory store found.\nHint: nrem init\n"
+    assert nrem(*words, exits=6).stderr == "Error: No memory store found.\nHint: nrem up --detach\n"
     assert refusal(6, *words)["code"] == "no_store"
     assert not home.exists()
 
 
-@pytest.mark.parametrize("words", [["list"], ["remember", "x"], ["clear"], ["export"], ["init"]])
-def test_a_store_in_use_is_unavailable(
-    refusal: Refusal, home: Path, ana: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("words", [*NEEDS_STORE, *NOTHING_WITHOUT_STORE], ids=" ".join)
+def test_with_a_store_and_no_daemon_each_says_how_to_start_it(
+    nrem: Nrem, refusal: Refusal, daemon: Daemon, home: Path, words: list[str]
 ) -> None:
-    monkeypatch.setattr(shared, "LOCK_SECONDS", 0.01)
-    with App.open(home):
-        error = refusal(6, *words)
+    with App.open(home, create=True) as app:
+        caller_of(app)("add_agent", agent="x")
+    daemon.stay_down()
+    assert nrem(*words, exits=6).stderr == "Error: nrem is not up\nHint: nrem up --detach\n"
+    assert refusal(6, *words)["code"] == "no_daemon"
+    with App.open(home) as app:
+        assert [agent["agent"] for agent in caller_of(app)("list_agents")["agents"]] == ["x"]
+
+
+def test_a_socket_that_a_killed_daemon_left_is_no_daemon(
+    refusal: Refusal, daemon: Daemon, home: Path
+) -> None:
+    daemon.stay_down()
+    home.mkdir()
+    (home / "nrem.db").touch()
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(str(home / "nrem.sock"))
+    assert refusal(6, "list")["code"] == "no_daemon"
+
+
+def test_init_does_not_touch_a_store_in_use(
+    refusal: Refusal, daemon: Daemon, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(setup, "LOCK_SECONDS", 0.01)
+    daemon.stay_down()
+    with App.open(home, create=True):
+        error = refusal(6, "init", "--name", "ana")
     assert error["code"] == "store_locked"
     assert "is in use by process" in error["message"]
     assert error["hint"].startswith("wait until it has finished")
 
 
-@pytest.mark.parametrize("words", [["list"], ["remember", "x"], ["clear"], ["export"], ["init"]])
-def test_a_damaged_store_needs_an_operator(refusal: Refusal, home: Path, words: list[str]) -> None:
+def test_init_leaves_a_damaged_store_to_an_operator(refusal: Refusal, home: Path) -> None:
     home.mkdir()
     garbage = b"this is no database" * 1000
     (home / "nrem.db").write_bytes(garbage)
-    assert refusal(7, *words)["code"] == "corrupt"
+    assert refusal(7, "init")["code"] == "corrupt"
     assert (home / "nrem.db").read_bytes() == garbage
 
 

@@ -279,7 +279,9 @@ def test_a_bad_file_is_told_before_the_store_is_looked_for(nrem: Nrem) -> None:
 
 def test_import_needs_a_store(nrem: Nrem, folder: Path) -> None:
     (folder / "in.json").write_text("[]")
-    assert nrem("import", "in.json", exits=6).stderr == "Error: No memory store found.\nHint: nrem init\n"
+    assert nrem("import", "in.json", exits=6).stderr == (
+        "Error: No memory store found.\nHint: nrem up --detach\n"
+    )
 
 
 def test_a_source_agent_goes_with_nexo_only(refusal: Refusal, folder: Path, ana: str) -> None:

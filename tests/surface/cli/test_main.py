@@ -54,7 +54,7 @@ def test_each_command_is_in_the_module_that_the_table_names(name: str) -> None:
 
 def test_every_module_of_commands_is_in_the_table() -> None:
     folder = Path(module.__file__).parent
-    others = {"__init__", "main", "shared"}
+    others = {"__init__", "connecting", "main", "shared"}
     assert {file.stem for file in folder.glob("*.py")} - others == set(COMMANDS.values())
 
 
@@ -71,7 +71,7 @@ def test_every_command_and_option_says_what_it_is_for(path: tuple[str, ...]) -> 
 def test_every_command_that_answers_does_so_in_json(path: tuple[str, ...]) -> None:
     command = TREE[path]
     takes_json = any("--json" in parameter.opts for parameter in command.params)
-    assert takes_json != (isinstance(command, click.Group) or path in [("completion",), ("up",)])
+    assert takes_json != (isinstance(command, click.Group) or path in [("completion",), ("mcp",), ("up",)])
 
 
 def test_a_command_that_is_not_there_is_an_input_error(nrem: Nrem) -> None:

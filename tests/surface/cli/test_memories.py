@@ -12,6 +12,7 @@ Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
 Refusal = Callable[..., dict[str, str]]
 Remember = Callable[..., str]
+Recalled = Callable[[str, int], Any]
 
 SECRET = "sk-ant-api03-" + "aB3dE6gH9jK2mN5pQ8" * 3
 
@@ -200,11 +201,12 @@ def test_get_shows_the_word_for_its_kind_only_where_it_is_another(
 
 @pytest.mark.parametrize(("recalls", "shown"), [(0, "0 times"), (1, "1 time"), (2, "2 times")])
 def test_get_tells_how_often_a_memory_was_recalled(
-    nrem: Nrem, remember: Remember, ana: str, recalls: int, shown: str
+    nrem: Nrem, remember: Remember, recalled: Recalled, ana: str, recalls: int, shown: str
 ) -> None:
     id = remember("a text")
     for _ in range(recalls):
         nrem("recall", "text")
+    recalled(id, recalls)
     assert nrem("get", id).stdout.splitlines()[-1].split(maxsplit=1) == ["recalled", shown]
 
 

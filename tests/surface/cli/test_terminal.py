@@ -8,15 +8,23 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
 from builders import caller_of
+from nrem.client import Client
 from nrem.runtime.app import App
+
+Serve = Callable[..., list[str]]
 
 NREM = str(Path(sys.executable).with_name("nrem"))
 
 pytestmark = pytest.mark.rows(95)
+
+
+class Daemon(Protocol):
+    def follow(self) -> None: ...
 
 
 def nrem(*words: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -49,17 +57,29 @@ def at_terminal(
 
 
 @pytest.fixture
-def two(home: Path) -> None:
-    """A store in which ana has two memories."""
-    with App.open(home, create=True) as app:
-        call = caller_of(app)
-        call("add_agent", agent="ana")
-        call("remember_many", agent="ana", memories=[{"content": "one"}, {"content": "two"}])
+def serve(home: Path, daemon: Daemon) -> Serve:
+    """Make a store in which ana has these memories, and start its daemon; return their ids."""
+
+    def start(*contents: str) -> list[str]:
+        with App.open(home, create=True) as app:
+            call = caller_of(app)
+            call("add_agent", agent="ana")
+            stored = call("remember_many", agent="ana", memories=[{"content": text} for text in contents])
+        daemon.follow()
+        return [one["id"] for one in stored["memories"]]
+
+    return start
+
+
+@pytest.fixture
+def two(serve: Serve) -> None:
+    """A daemon in whose store ana has two memories."""
+    serve("one", "two")
 
 
 def count(home: Path) -> int:
-    with App.open(home) as app:
-        memories: int = caller_of(app)("show_agent", agent="ana")["memories"]
+    with Client(home / "nrem.sock") as client:
+        memories: int = client.call("show_agent", agent="ana")["memories"]
     return memories
 
 
@@ -94,12 +114,9 @@ def test_while_a_question_waits_others_can_use_the_store(words: list[str]) -> No
     assert "3 memories" in seen.partition("[y/N]")[2]
 
 
-def test_json_at_a_terminal_has_only_characters_that_cannot_steer_it(home: Path) -> None:
+def test_json_at_a_terminal_has_only_characters_that_cannot_steer_it(serve: Serve) -> None:
     text = "ñ 日本 \x9b31m \u202e \x7f \x1b[31m 🦊"
-    with App.open(home, create=True) as app:
-        call = caller_of(app)
-        call("add_agent", agent="ana")
-        call("remember", agent="ana", content=text)
+    serve(text)
     exit, seen = at_terminal("list", "--json")
     assert exit == 0
     assert seen.isascii()
@@ -112,12 +129,9 @@ def test_json_at_a_terminal_has_only_characters_that_cannot_steer_it(home: Path)
     assert json.loads(seen)["error"]["message"] == "there is no memory 日本\x9b"
 
 
-def test_at_a_terminal_ids_stay_whole_and_texts_wrap(home: Path) -> None:
+def test_at_a_terminal_ids_stay_whole_and_texts_wrap(serve: Serve) -> None:
     words = [f"word{i}" for i in range(15)]
-    with App.open(home, create=True) as app:
-        call = caller_of(app)
-        call("add_agent", agent="ana")
-        id = call("remember", agent="ana", content=" ".join(words))["id"]
+    [id] = serve(" ".join(words))
     _, seen = at_terminal("list")
     lines = seen.splitlines()
     assert len([line for line in lines if id in line]) == 1
@@ -154,29 +168,31 @@ def test_remember_at_a_terminal_does_not_wait_for_a_text() -> None:
     assert "Hint: " in seen
 
 
-def test_the_command_is_installed_and_uses_its_home(home: Path) -> None:
-    assert nrem("init", "--name", "ana").stdout.decode() == f"Ready: {home}\nAgents: ana\n"
+def test_the_command_is_installed_and_uses_its_home(home: Path, daemon: Daemon) -> None:
+    made = nrem("init", "--name", "ana").stdout.decode()
+    assert made == f"Ready: {home}\nAgents: ana\nNext: nrem up --detach\n"
+    daemon.follow()
     assert nrem("remember", stdin="ñandú\n".encode()).stdout.startswith(b"Remembered ")
     assert "ñandú" in nrem("list").stdout.decode()
 
 
-def test_an_error_ends_the_process_with_its_code(home: Path) -> None:
+def test_an_error_ends_the_process_with_its_code(daemon: Daemon) -> None:
     ended = nrem("get", "x", "--json")
     assert (ended.returncode, ended.stdout) == (6, b"")
-    assert json.loads(ended.stderr)["error"]["hint"] == "nrem init"
+    assert json.loads(ended.stderr)["error"]["code"] == "no_store"
     nrem("init", "--name", "ana")
+    ended = nrem("get", "x", "--json")
+    assert (ended.returncode, ended.stdout) == (6, b"")
+    assert json.loads(ended.stderr)["error"]["code"] == "no_daemon"
+    daemon.follow()
     assert nrem("get", "x").returncode == 4
     assert nrem("remember", stdin=b"\xff").returncode == 2
     assert nrem("agent", "add", "ana").returncode == 5
 
 
-def test_a_reader_that_goes_away_is_no_error(home: Path) -> None:
+def test_a_reader_that_goes_away_is_no_error(home: Path, serve: Serve) -> None:
     """`nrem export -o - | head` must not end in a traceback."""
-    with App.open(home, create=True) as app:
-        call = caller_of(app)
-        call("add_agent", agent="ana")
-        drafts = [{"content": f"note {i} " + "word " * 2_000} for i in range(30)]
-        call("remember_many", agent="ana", memories=drafts)
+    serve(*(f"note {i} " + "word " * 2_000 for i in range(30)))
     process = subprocess.Popen([NREM, "export", "-o", "-"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.read(10)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from nrem import wire
+from nrem import config, wire
 from nrem.errors import InputError, InvalidField
+from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
     choose_agent,
@@ -33,14 +36,27 @@ def agent_command() -> None:
 @click.argument("name")
 @json_option
 def add(name: str, as_json: bool) -> None:
-    """Add an agent with a memory of its own. The store is made if there is none yet."""
-    with store(create=True) as run:
+    """Add an agent with a memory of its own, and show how its program is connected to it."""
+    with store() as run:
         added = run("add_agent", agent=name)
+        _keep_token(name, run("create_token", agent=name, label="nrem mcp")["token"])
+    ways = connection(name)
     if as_json:
-        show_json(added)
+        show_json(added | {"connect": asdict(ways)})
         return
     click.echo(f"Added agent {name}.")
     click.echo(f'Next: nrem remember -a {name} "something worth keeping"')
+    click.echo(f"\nClaude Code:\n{ways.claude_code}")
+    click.echo(f"\nCodex, in ~/.codex/config.toml:\n{ways.codex}")
+    click.echo(f"\nOther MCP clients:\n{ways.mcp_json}")
+
+
+def _keep_token(agent: str, token: str) -> None:
+    """Put an agent's token where `nrem mcp` finds it, for nobody else to read."""
+    folder = config.home() / "tokens"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with open(os.open(folder / agent, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(token + "\n")
 
 
 @agent_command.command("list")
@@ -93,6 +109,7 @@ def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
     confirm(f"Erase agent {name} with {memories} and all history for good?", force=force)
     with store() as run:
         removed = run("remove_agent", agent=name, erase=True)
+    (config.home() / "tokens" / name).unlink(missing_ok=True)
     if as_json:
         show_json(removed)
     else:

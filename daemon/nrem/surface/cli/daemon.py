@@ -6,33 +6,105 @@ import fcntl
 import logging
 import os
 import signal
+import subprocess
+import sys
+import threading
 import time
+from pathlib import Path
 from typing import Any
 
 import click
 
 from nrem import config
 from nrem.client import Client, is_up
-from nrem.errors import Unavailable
-from nrem.surface.cli.shared import Command, json_option, show_json
+from nrem.errors import ConfigError, Corrupt, Denied, NremError, Unavailable
+from nrem.surface.cli.shared import Command, json_option, report, show_json
 
+START_SECONDS = 60.0
 STOP_SECONDS = 15.0
+THREAD_SECONDS = 0.5
+PORT_FLAG = "server.port"
+
+# What a service's process ends with (sysexits.h), where the other commands have a code for each family.
+EXIT_CODES: tuple[tuple[type[NremError], int], ...] = (
+    (ConfigError, 78),
+    (Denied, 77),
+    (Corrupt, 65),
+    (Unavailable, 75),
+    (NremError, 70),
+)
 
 
-@click.command("up", cls=Command)
-def up_command() -> None:
+@click.command("up")
+@click.option("--port", type=click.IntRange(1, 65535), help="Listen on this port in place of server.port.")
+@click.option("--detach", is_flag=True, help="Start it in the background, and return once it answers.")
+@click.pass_context
+def up_command(ctx: click.Context, port: int | None, detach: bool) -> None:
     """Start the daemon in the foreground; Ctrl-C or `nrem down` ends it."""
-    from nrem.runtime.app import App
-    from nrem.surface import http
+    flags: dict[str, object] = {} if port is None else {PORT_FLAG: port}
+    try:
+        home = config.home()
+        path = config.socket(home)
+        if is_up(path):
+            raise Unavailable(f"nrem is up already: {path}", hint="nrem status", code="already_up")
+        if detach:
+            start(home, path, *(() if port is None else ("--port", str(port))))
+            click.echo(f"nrem is up: {path}", err=True)
+        else:
+            _run(home, path, flags)
+    except NremError as error:
+        report(error, as_json=False)
+        ctx.exit(next(code for family, code in EXIT_CODES if isinstance(error, family)))
 
-    logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
-    home = config.home()
-    path = config.socket(home)
-    if is_up(path):
-        raise Unavailable(f"nrem is up already: {path}", hint="nrem status", code="already_up")
-    with App.open(home, create=True) as app:
-        click.echo(f"nrem is up: {path}", err=True)
-        http.serve(app, path)
+
+def _run(home: Path, path: Path, flags: dict[str, object]) -> None:
+    from nrem.runtime import logs, service
+    from nrem.runtime.app import App
+    from nrem.surface.http import Web
+
+    logs.set_up()
+    with App.open(home, create=True, flags=flags) as app:
+        web = Web(app)
+        service.serve(app, web.guard, path, reload=web.reload)
+        web.close()
+    _end_with_busy_threads()
+
+
+def _end_with_busy_threads() -> None:
+    """Wait for no thread that waits for a provider: the store is closed, nothing can be lost."""
+    deadline = time.monotonic() + THREAD_SECONDS
+    for thread in threading.enumerate():
+        if thread.name.startswith("nrem-http"):
+            thread.join(max(deadline - time.monotonic(), 0))
+            if thread.is_alive():
+                logging.getLogger("nrem.service").warning("some requests had not finished")
+                logging.shutdown()
+                os._exit(0)
+
+
+def start(home: Path, path: Path, *options: str) -> None:
+    """Start a daemon in the background; return once it listens."""
+    home.mkdir(parents=True, mode=0o700, exist_ok=True)
+    with open(os.open(home / "nrem.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "ab") as output:
+        begin = output.tell()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nrem", "up", *options],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
+            cwd="/",
+        )
+    deadline = time.monotonic() + START_SECONDS
+    while not is_up(path):
+        if process.poll() is not None:
+            said = (home / "nrem.log").read_bytes()[begin:].decode(errors="replace").strip()
+            raise Unavailable(
+                f"nrem did not start: {said[-2000:]}", hint="nrem up shows more", code="not_started"
+            )
+        if time.monotonic() > deadline:
+            raise Unavailable("nrem has not started yet", hint=f"look at {home / 'nrem.log'}", code="slow")
+        time.sleep(0.02)
 
 
 @click.command("down", cls=Command)
@@ -67,7 +139,7 @@ def status_command(as_json: bool) -> None:
 def _health() -> dict[str, Any]:
     path = config.socket(config.home())
     if not is_up(path):
-        raise Unavailable("nrem is not up", hint="nrem up", code="no_daemon")
+        raise Unavailable("nrem is not up", hint="nrem up --detach", code="no_daemon")
     with Client(path) as client:
         return client.health()
 

@@ -174,7 +174,7 @@ def _take_in(run: Call, agent: str, source: import_.Source) -> dict[str, Any]:
             for batch in batches:
                 try:
                     answers = run("remember_many", agent=agent, memories=batch, dry_run=step == "Checking")
-                except InvalidField as error:
+                except InputError as error:
                     raise _renamed(error, source.numbers[start:]) from None
                 if step == "Importing":
                     _add_up(told, answers["memories"])
@@ -192,7 +192,7 @@ def _add_up(told: dict[str, Any], answers: list[dict[str, Any]]) -> None:
             told[answer["reason"]] += 1
 
 
-def _renamed(error: InvalidField, numbers: Sequence[int]) -> InvalidField:
+def _renamed(error: InputError, numbers: Sequence[int]) -> InputError:
     """Return an error of a batch with the number that the record has in the file."""
     found = re.fullmatch(r"memories\[(\d+)\]\.(.*)", error.field or "")
     if found is None:

@@ -12,10 +12,13 @@ COMMANDS = {
     "up": "daemon",
     "down": "daemon",
     "status": "daemon",
+    "service": "service",
+    "mcp": "mcp",
     "init": "setup",
     "config": "setup",
     "completion": "setup",
     "agent": "agents",
+    "token": "tokens",
     "remember": "memories",
     "recall": "recalling",
     "get": "memories",
@@ -30,6 +33,8 @@ COMMANDS = {
     "import": "exchange",
     "embed": "recalling",
     "reembed": "recalling",
+    "backup": "care",
+    "doctor": "care",
 }
 """Each command and the module that has it."""
 

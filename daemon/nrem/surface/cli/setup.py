@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import click
 from click.shell_completion import get_completion_class
 
 from nrem import config
+from nrem.client import is_up
+from nrem.model import Caller
 from nrem.surface.cli.shared import (
+    Call,
     Command,
     Group,
     agent_option,
@@ -19,6 +25,9 @@ from nrem.surface.cli.shared import (
     table,
 )
 
+LOCK_SECONDS = 5.0
+"""How long init waits for another process to finish with the store."""
+
 
 @click.command("init", cls=Command)
 @click.option("--name", metavar="AGENT", help="Also add an agent of this name.")
@@ -26,7 +35,7 @@ from nrem.surface.cli.shared import (
 def init_command(name: str | None, as_json: bool) -> None:
     """Make the home with its nrem.toml and store. What is there already stays as it is."""
     home = config.home()
-    with store(create=True) as run:
+    with _store_or_new(home) as run:
         settings = home / "nrem.toml"
         if not settings.exists():
             with open(os.open(settings, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
@@ -39,7 +48,26 @@ def init_command(name: str | None, as_json: bool) -> None:
         show_json({"home": str(home), "agents": sorted(known)})
         return
     click.echo(f"Ready: {home}")
-    click.echo(f"Agents: {', '.join(sorted(known))}" if known else "Next: nrem agent add NAME")
+    if known:
+        click.echo(f"Agents: {', '.join(sorted(known))}")
+    if not is_up(config.socket(home)):
+        click.echo("Next: nrem up --detach")
+    elif not known:
+        click.echo("Next: nrem agent add NAME")
+
+
+@contextmanager
+def _store_or_new(home: Path) -> Iterator[Call]:
+    """Lend what runs operations: in the daemon, or here, before there is one."""
+    if is_up(config.socket(home)):
+        with store() as run:
+            yield run
+        return
+    from nrem.runtime.app import App
+    from nrem.surface.operations import call
+
+    with App.open(home, create=True, wait=LOCK_SECONDS) as app:
+        yield lambda name, **body: call(app, Caller(actor="owner", ingress="cli"), name, body)
 
 
 @click.group("config", cls=Group)

@@ -13,16 +13,10 @@ import click
 from nrem import config, wire
 from nrem.client import Client, is_up
 from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
-from nrem.model import KIND_ALIASES, Caller, Kind
-from nrem.runtime.app import App
-from nrem.surface.operations import call
+from nrem.model import KIND_ALIASES, Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[..., dict[str, Any]]
-
-OWNER = Caller(actor="owner", ingress="cli")
-LOCK_SECONDS = 5.0
-"""How long a command waits for another one to finish with the store."""
 
 EXIT_CODES: tuple[tuple[type[NremError], int], ...] = (
     (InputError, 2),
@@ -62,16 +56,16 @@ def report(error: NremError, *, as_json: bool) -> None:
 
 
 @contextmanager
-def store(*, create: bool = False) -> Iterator[Call]:
-    """Lend a function that runs an operation by name: in the daemon, or here when none is up."""
+def store() -> Iterator[Call]:
+    """Lend a function that runs an operation by name in the daemon."""
     home = config.home()
     path = config.socket(home)
-    if is_up(path):
-        with Client(path) as client:
-            yield client.call
-        return
-    with App.open(home, create=create, wait=LOCK_SECONDS) as app:
-        yield lambda name, **body: call(app, OWNER, name, body)
+    if not is_up(path):
+        if not (home / "nrem.db").exists():
+            raise Unavailable("No memory store found.", hint="nrem up --detach", code="no_store")
+        raise Unavailable("nrem is not up", hint="nrem up --detach", code="no_daemon")
+    with Client(path, ingress="cli") as client:
+        yield client.call
 
 
 @contextmanager
@@ -88,7 +82,7 @@ def store_or_notice() -> Iterator[Call]:
             show_json({"notice": error.message})
         else:
             click.echo(error.message)
-            click.echo("Next: nrem init", err=True)
+            click.echo("Next: nrem up --detach", err=True)
         ctx.exit(0)
 
 

@@ -1,0 +1,3 @@
+from nrem.surface.cli.main import main
+
+main(prog_name="nrem")

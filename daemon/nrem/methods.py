@@ -1,0 +1,517 @@
+"""Every operation as a method. Made from `wire` by scripts/generate_client.py; do not edit."""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from nrem import model, wire
+
+
+class Methods(abc.ABC):
+    """What a client can ask for. A field that is not given, or None, is left to the daemon."""
+
+    @abc.abstractmethod
+    def _run(self, name: str, body: Mapping[str, Any]) -> Any:
+        """Run an operation by name; return the record that it gives."""
+
+    def add_agent(self, *, agent: str | None = None) -> wire.Agent:
+        """Add an agent, with a memory of its own."""
+        found: wire.Agent = self._run("add_agent", {"agent": agent})
+        return found
+
+    def list_agents(self) -> wire.Agents:
+        """List the agents."""
+        found: wire.Agents = self._run("list_agents", {})
+        return found
+
+    def show_agent(self, *, agent: str | None = None) -> wire.Agent:
+        """Show one agent."""
+        found: wire.Agent = self._run("show_agent", {"agent": agent})
+        return found
+
+    def remove_agent(self, erase: bool, *, agent: str | None = None) -> wire.RemovedAgent:
+        """Remove an agent and erase all that it remembered."""
+        found: wire.RemovedAgent = self._run("remove_agent", {"agent": agent, "erase": erase})
+        return found
+
+    def set_agent_config(
+        self, config: dict[str, Any], message: str, *, agent: str | None = None
+    ) -> model.AgentConfig:
+        """Replace an agent's own configuration; every version is kept."""
+        found: model.AgentConfig = self._run(
+            "set_agent_config", {"agent": agent, "config": config, "message": message}
+        )
+        return found
+
+    def list_agent_configs(self, *, agent: str | None = None) -> wire.AgentConfigs:
+        """List the versions of an agent's configuration, newest first."""
+        found: wire.AgentConfigs = self._run("list_agent_configs", {"agent": agent})
+        return found
+
+    def create_token(
+        self,
+        *,
+        agent: str | None = None,
+        org: str | None = None,
+        rights: list[Literal["read", "write", "dream", "hook", "admin"]] | None = None,
+        label: str | None = None,
+        expires_at: str | int | None = None,
+    ) -> wire.CreatedToken:
+        """Make a token, for an agent, an organisation or the whole store."""
+        found: wire.CreatedToken = self._run(
+            "create_token",
+            {"agent": agent, "org": org, "rights": rights, "label": label, "expires_at": expires_at},
+        )
+        return found
+
+    def list_tokens(self) -> wire.Tokens:
+        """List the tokens, newest first; none can be read again."""
+        found: wire.Tokens = self._run("list_tokens", {})
+        return found
+
+    def revoke_token(self, id: str) -> wire.RevokedToken:
+        """End a token at once."""
+        found: wire.RevokedToken = self._run("revoke_token", {"id": id})
+        return found
+
+    def remember(
+        self,
+        content: str,
+        *,
+        kind: Literal[
+            "semantic",
+            "fact",
+            "episodic",
+            "procedural",
+            "conversation",
+            "message",
+            "document",
+            "chunk",
+            "summary",
+            "goal",
+            "task",
+            "action",
+            "episode",
+            "procedure",
+            "fragment",
+        ]
+        | None = None,
+        category: str | None = None,
+        tags: list[str] | None = None,
+        data: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+        context: str | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        role: Literal["user", "assistant", "system", "tool"] | None = None,
+        session: str | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        pinned: bool | None = None,
+        source: str | None = None,
+        trust: Literal["trusted", "untrusted"] | None = None,
+        trigger: str | None = None,
+        embedding: list[float] | None = None,
+        legacy_id: str | None = None,
+        created_at: str | int | None = None,
+        updated_at: str | int | None = None,
+        expires_at: str | int | None = None,
+        consolidated_at: str | int | None = None,
+        agent: str | None = None,
+    ) -> wire.Stored:
+        """Store one memory."""
+        found: wire.Stored = self._run(
+            "remember",
+            {
+                "content": content,
+                "kind": kind,
+                "category": category,
+                "tags": tags,
+                "data": data,
+                "metadata": metadata,
+                "context": context,
+                "importance": importance,
+                "confidence": confidence,
+                "role": role,
+                "session": session,
+                "room": room,
+                "user": user,
+                "pinned": pinned,
+                "source": source,
+                "trust": trust,
+                "trigger": trigger,
+                "embedding": embedding,
+                "legacy_id": legacy_id,
+                "created_at": created_at,
+                "updated_at": updated_at,
+                "expires_at": expires_at,
+                "consolidated_at": consolidated_at,
+                "agent": agent,
+            },
+        )
+        return found
+
+    def remember_many(
+        self, memories: list[dict[str, Any]], *, agent: str | None = None, dry_run: bool | None = None
+    ) -> wire.StoredMany:
+        """Store up to 1,000 memories in one transaction, all or none."""
+        found: wire.StoredMany = self._run(
+            "remember_many", {"agent": agent, "memories": memories, "dry_run": dry_run}
+        )
+        return found
+
+    def get_memory(self, id: str, *, agent: str | None = None) -> wire.Shown:
+        """Show one memory."""
+        found: wire.Shown = self._run("get_memory", {"agent": agent, "id": id})
+        return found
+
+    def list_memories(
+        self,
+        *,
+        agent: str | None = None,
+        kinds: list[
+            Literal[
+                "semantic",
+                "fact",
+                "episodic",
+                "procedural",
+                "conversation",
+                "message",
+                "document",
+                "chunk",
+                "summary",
+                "goal",
+                "task",
+                "action",
+                "episode",
+                "procedure",
+                "fragment",
+            ]
+        ]
+        | None = None,
+        category: str | None = None,
+        tags_any: list[str] | None = None,
+        tags_all: list[str] | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        after: str | int | None = None,
+        before: str | int | None = None,
+        trust: Literal["trusted", "untrusted"] | None = None,
+        pinned: bool | None = None,
+        limit: int | None = None,
+        page: int | None = None,
+        cursor: str | None = None,
+    ) -> wire.Page:
+        """List memories, newest first."""
+        found: wire.Page = self._run(
+            "list_memories",
+            {
+                "agent": agent,
+                "kinds": kinds,
+                "category": category,
+                "tags_any": tags_any,
+                "tags_all": tags_all,
+                "room": room,
+                "user": user,
+                "session": session,
+                "metadata": metadata,
+                "after": after,
+                "before": before,
+                "trust": trust,
+                "pinned": pinned,
+                "limit": limit,
+                "page": page,
+                "cursor": cursor,
+            },
+        )
+        return found
+
+    def recall(
+        self,
+        query: str | None = None,
+        *,
+        agent: str | None = None,
+        kinds: list[
+            Literal[
+                "semantic",
+                "fact",
+                "episodic",
+                "procedural",
+                "conversation",
+                "message",
+                "document",
+                "chunk",
+                "summary",
+                "goal",
+                "task",
+                "action",
+                "episode",
+                "procedure",
+                "fragment",
+            ]
+        ]
+        | None = None,
+        category: str | None = None,
+        tags_any: list[str] | None = None,
+        tags_all: list[str] | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        after: str | int | None = None,
+        before: str | int | None = None,
+        trust: Literal["trusted", "untrusted"] | None = None,
+        pinned: bool | None = None,
+        embedding: list[float] | None = None,
+        mode: Literal["keyword", "vector", "hybrid"] | None = None,
+        limit: int | None = None,
+        budget: int | None = None,
+        threshold: float | None = None,
+        profile: Literal["default", "agentos"] | None = None,
+        asked_at: str | int | None = None,
+        expired: bool | None = None,
+        explain: bool | None = None,
+        observe: bool | None = None,
+    ) -> wire.Recalled:
+        """Find the memories that answer a question best."""
+        found: wire.Recalled = self._run(
+            "recall",
+            {
+                "agent": agent,
+                "kinds": kinds,
+                "category": category,
+                "tags_any": tags_any,
+                "tags_all": tags_all,
+                "room": room,
+                "user": user,
+                "session": session,
+                "metadata": metadata,
+                "after": after,
+                "before": before,
+                "trust": trust,
+                "pinned": pinned,
+                "query": query,
+                "embedding": embedding,
+                "mode": mode,
+                "limit": limit,
+                "budget": budget,
+                "threshold": threshold,
+                "profile": profile,
+                "asked_at": asked_at,
+                "expired": expired,
+                "explain": explain,
+                "observe": observe,
+            },
+        )
+        return found
+
+    def embed(self, texts: list[str]) -> wire.Embedded:
+        """Turn texts into vectors with the store's embedder."""
+        found: wire.Embedded = self._run("embed", {"texts": texts})
+        return found
+
+    def reembed(self) -> wire.Reembedded:
+        """Make the next vectors of the configured embedder; the old serve till all are there."""
+        found: wire.Reembedded = self._run("reembed", {})
+        return found
+
+    def export_memories(
+        self,
+        *,
+        agent: str | None = None,
+        kinds: list[
+            Literal[
+                "semantic",
+                "fact",
+                "episodic",
+                "procedural",
+                "conversation",
+                "message",
+                "document",
+                "chunk",
+                "summary",
+                "goal",
+                "task",
+                "action",
+                "episode",
+                "procedure",
+                "fragment",
+            ]
+        ]
+        | None = None,
+        category: str | None = None,
+        tags_any: list[str] | None = None,
+        tags_all: list[str] | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        after: str | int | None = None,
+        before: str | int | None = None,
+        trust: Literal["trusted", "untrusted"] | None = None,
+        pinned: bool | None = None,
+        format: Literal["nrem", "initrunner"] | None = None,
+        limit: int | None = None,
+        cursor: str | None = None,
+    ) -> wire.Exported:
+        """Give all memories that match, oldest first, in pages."""
+        found: wire.Exported = self._run(
+            "export_memories",
+            {
+                "agent": agent,
+                "kinds": kinds,
+                "category": category,
+                "tags_any": tags_any,
+                "tags_all": tags_all,
+                "room": room,
+                "user": user,
+                "session": session,
+                "metadata": metadata,
+                "after": after,
+                "before": before,
+                "trust": trust,
+                "pinned": pinned,
+                "format": format,
+                "limit": limit,
+                "cursor": cursor,
+            },
+        )
+        return found
+
+    def edit_memory(
+        self,
+        id: str,
+        *,
+        agent: str | None = None,
+        content: str | None = None,
+        category: str | None = None,
+        tags: list[str] | None = None,
+        data: dict[str, Any] | None = None,
+        metadata: dict[str, Any] | None = None,
+        context: str | None = None,
+        importance: float | None = None,
+        confidence: float | None = None,
+        expires_at: str | int | None = None,
+        version: int | None = None,
+    ) -> wire.Changed:
+        """Change a memory; the version before is kept."""
+        found: wire.Changed = self._run(
+            "edit_memory",
+            {
+                "agent": agent,
+                "id": id,
+                "content": content,
+                "category": category,
+                "tags": tags,
+                "data": data,
+                "metadata": metadata,
+                "context": context,
+                "importance": importance,
+                "confidence": confidence,
+                "expires_at": expires_at,
+                "version": version,
+            },
+        )
+        return found
+
+    def pin_memory(self, id: str, *, agent: str | None = None) -> wire.Changed:
+        """Keep a memory from ever being evicted."""
+        found: wire.Changed = self._run("pin_memory", {"agent": agent, "id": id})
+        return found
+
+    def unpin_memory(self, id: str, *, agent: str | None = None) -> wire.Changed:
+        """Let a pinned memory go its way again."""
+        found: wire.Changed = self._run("unpin_memory", {"agent": agent, "id": id})
+        return found
+
+    def forget(self, id: str, *, agent: str | None = None) -> wire.Forgotten:
+        """Forget a memory; its history stays."""
+        found: wire.Forgotten = self._run("forget", {"agent": agent, "id": id})
+        return found
+
+    def clear_memories(
+        self,
+        *,
+        agent: str | None = None,
+        kinds: list[
+            Literal[
+                "semantic",
+                "fact",
+                "episodic",
+                "procedural",
+                "conversation",
+                "message",
+                "document",
+                "chunk",
+                "summary",
+                "goal",
+                "task",
+                "action",
+                "episode",
+                "procedure",
+                "fragment",
+            ]
+        ]
+        | None = None,
+        category: str | None = None,
+        tags_any: list[str] | None = None,
+        tags_all: list[str] | None = None,
+        room: str | None = None,
+        user: str | None = None,
+        session: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        after: str | int | None = None,
+        before: str | int | None = None,
+        trust: Literal["trusted", "untrusted"] | None = None,
+        pinned: bool | None = None,
+        sessions_only: bool | None = None,
+        memories_only: bool | None = None,
+        dry_run: bool | None = None,
+    ) -> wire.Cleared:
+        """Forget all memories that match, and say exactly how many."""
+        found: wire.Cleared = self._run(
+            "clear_memories",
+            {
+                "agent": agent,
+                "kinds": kinds,
+                "category": category,
+                "tags_any": tags_any,
+                "tags_all": tags_all,
+                "room": room,
+                "user": user,
+                "session": session,
+                "metadata": metadata,
+                "after": after,
+                "before": before,
+                "trust": trust,
+                "pinned": pinned,
+                "sessions_only": sessions_only,
+                "memories_only": memories_only,
+                "dry_run": dry_run,
+            },
+        )
+        return found
+
+    def list_versions(self, id: str, *, agent: str | None = None) -> wire.Versions:
+        """List every state a memory ever had, with who made it and when."""
+        found: wire.Versions = self._run("list_versions", {"agent": agent, "id": id})
+        return found
+
+    def create_backup(self) -> model.Backup:
+        """Copy the store while it is in use, and check the copy."""
+        found: model.Backup = self._run("create_backup", {})
+        return found
+
+    def list_backups(self) -> wire.Backups:
+        """List the backups, newest first."""
+        found: wire.Backups = self._run("list_backups", {})
+        return found
+
+    def doctor(self, *, deep: bool | None = None) -> wire.Diagnosis:
+        """Look for what is wrong with the store and where it lives, and say what to do."""
+        found: wire.Diagnosis = self._run("doctor", {"deep": deep})
+        return found
