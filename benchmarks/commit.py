@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
 
+from nrem.model import StateRecord
 from nrem.workspace import journal
 from nrem.workspace.commits import Person, Signature
-from nrem.workspace.journal import StateRecord
 from nrem.workspace.repository import Repository
 
 SIZES = (1_024, 102_400)

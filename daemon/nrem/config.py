@@ -26,7 +26,7 @@ from nrem.errors import ConfigError
 MASK = "********"
 LONGEST_SOCKET = 100
 """Bytes of a socket's path; systems allow a few more than this, and not all the same."""
-AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits"})
+AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits", "workspace"})
 STORE_WIDE = {
     "secrets.literals": "every version of an agent's config is kept",
     "memory.embeddings": "one embedder serves the whole store",
@@ -173,6 +173,13 @@ class Limits(_Section):
     content_bytes: int = Field(65536, ge=1, le=2**24, description="Largest memory in bytes, up to 16 MiB.")
 
 
+class Workspace(_Section):
+    git: bool = Field(True, description="Commit what happens to the git repository of the workspace.")
+    idle_minutes: int = Field(
+        5, ge=0, description="Minutes without a write after which events are committed; 0 is never."
+    )
+
+
 class Config(_Section):
     memory: Memory = Field(Memory(), description="What agents remember.")
     recall: Recall = Field(Recall(), description="What is found.")
@@ -184,6 +191,7 @@ class Config(_Section):
     retention: Retention = Field(Retention(), description="What is deleted.")
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
+    workspace: Workspace = Field(Workspace(), description="The files of an agent, under git.")
 
     @functools.cached_property
     def fingerprint(self) -> str:

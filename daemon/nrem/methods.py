@@ -501,6 +501,16 @@ class Methods(abc.ABC):
         found: wire.Versions = self._run("list_versions", {"agent": agent, "id": id})
         return found
 
+    def checkpoint(self, *, agent: str | None = None, note: str | None = None) -> wire.CheckpointMade:
+        """Commit what happened, and what was changed in the workspace's files."""
+        found: wire.CheckpointMade = self._run("checkpoint", {"agent": agent, "note": note})
+        return found
+
+    def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
+        """List the commits of an agent's workspace, newest first."""
+        found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
+        return found
+
     def create_backup(self) -> model.Backup:
         """Copy the store while it is in use, and check the copy."""
         found: model.Backup = self._run("create_backup", {})

@@ -201,6 +201,45 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StateRecord:
+    """Something as it stands now, by the number it was given when it came. Numbers are never used again."""
+
+    ordinal: int
+    subject: str
+    seq: int
+    """The event that made it what it is."""
+    payload: str
+    """The one JSON text of its state, as the event has it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What a commit changes: memories by what became of them, and people's own files."""
+
+    added: int = 0
+    changed: int = 0
+    forgotten: int = 0
+    files: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Published:
+    """A commit of a workspace, as the database knows it."""
+
+    commit: str
+    parent: str | None
+    cause: str
+    """What it was made for; `person` when somebody else than nrem made it."""
+    at: int
+    subject: str
+    events: tuple[int, int] | None
+    """The first and the last event that it publishes; None when it publishes only files."""
+    chain: bytes | None
+    state: bytes | None
+    counts: Counts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which memories of one scope; all given conditions must hold."""
 

@@ -87,7 +87,7 @@ def test_opening_again_changes_no_byte(home: Path, clock: ManualClock) -> None:
         App.open(home, clock=clock).close()
     assert digest(home) == before
     assert read(home, "select * from sqlite_master order by rowid") == schema
-    assert sorted(path.name for path in home.iterdir()) == ["nrem.db", "nrem.lock"]
+    assert sorted(path.name for path in home.iterdir()) == ["nrem.db", "nrem.lock", "workspaces"]
 
 
 @pytest.mark.rows(2)

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nrem.errors import Conflict, Corrupt
-from nrem.model import Event
+from nrem.model import Event, StateRecord
 from nrem.policy import chain
 from nrem.store import events as store_events
 from nrem.workspace import journal
-from nrem.workspace.journal import Message, StateRecord
+from nrem.workspace.journal import Message
 
 
 def make_events(payloads: Sequence[object]) -> list[Event]:

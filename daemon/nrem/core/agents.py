@@ -7,9 +7,10 @@ import functools
 from nrem import config
 from nrem.clock import Clock
 from nrem.core.scrub import Scrubber
+from nrem.core.workspaces import Workspaces
 from nrem.errors import InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
-from nrem.store import scopes, search
+from nrem.store import commits, scopes, search
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.wire import Agent, AgentConfigs, Agents, RemovedAgent, SetAgentConfig
@@ -52,8 +53,8 @@ def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
     return RemovedAgent(agent=scope.name, memories=memories)
 
 
-def finish_removals(store: Database) -> None:
-    """Take away the rows of removed agents in steps, then give their space back.
+def finish_removals(store: Database, workspaces: Workspaces) -> None:
+    """Delete the folders of removed agents, take away their rows in steps, then give their space back.
 
     Start-up repeats this for a removal that was cut short.
     """
@@ -61,12 +62,13 @@ def finish_removals(store: Database) -> None:
         begun = scopes.removed(db)
     if not begun:
         return
-    for number in begun:
+    for number, name in begun:
+        workspaces.remove(number, name)
         while store.write(functools.partial(scopes.erase_step, scope=number)):
             pass
     while store.write(search.merge_step):
         pass
-    for number in begun:  # only now: until its words have left the file, start-up must come back to it
+    for number, _ in begun:  # only now: until its words have left the file, start-up must come back to it
         store.write(functools.partial(scopes.drop, scope=number))
     store.reclaim()
 
@@ -112,4 +114,5 @@ def _agent(db: Connection, scope: Scope, memories: int) -> Agent:
         memories=memories,
         created_at=scope.created_at,
         config_version=versions[0].version if versions else 0,
+        unpublished=commits.count_unpublished(db, scope.number),
     )

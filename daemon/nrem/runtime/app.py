@@ -8,12 +8,15 @@ from pathlib import Path
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
 from nrem.core import agents
+from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
+from nrem.core.workspaces import Workspaces
 from nrem.model import Scope
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
 from nrem.store import scopes, vectors
 from nrem.store.database import Database, open_database
+from nrem.wire import CheckpointMade
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
@@ -22,13 +25,21 @@ WARM_ROWS = 5000
 class App:
     """An open store with its clock, embedder and settings."""
 
-    def __init__(self, source: Source, store: Database, clock: Clock, embedder: Embedder | None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        store: Database,
+        clock: Clock,
+        embedder: Embedder | None,
+        workspaces: Workspaces,
+    ) -> None:
         self.home = source.home
         self.config = source.load()
         self._source = source
         self.store = store
         self.clock = clock
         self.embedder = embedder
+        self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
@@ -54,8 +65,13 @@ class App:
         embedder = embedder or embeddings.choose(settings)
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
-        agents.finish_removals(store)
-        return cls(source, store, clock, embedder)
+        workspaces = Workspaces(home)
+        agents.finish_removals(store, workspaces)
+        with store.reading() as db:
+            known = scopes.list_(db)
+        for scope, _ in known:
+            workspaces.make(scope)
+        return cls(source, store, clock, embedder, workspaces)
 
     def reload(self) -> None:
         """Read the configuration again; a wrong one raises, and the old one stays.
@@ -127,6 +143,11 @@ class App:
             self._settings[scope.number] = loaded
         return loaded
 
+    def publish(self, scope: Scope, cause: str, note: str | None = None) -> CheckpointMade:
+        """Commit what happened to an agent's workspace; see core.publish."""
+        workspace, settings = self.workspaces.of(scope), self.settings(scope)
+        return publish(self.store, workspace, settings, scope, Reason(cause, note), now=self.clock.now())
+
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""
         scope = self._scopes.get(agent)
@@ -140,6 +161,7 @@ class App:
         self._settings.pop(scope.number, None)
 
     def close(self) -> None:
+        self.workspaces.close()
         self.store.close()
         for embedder in (self.embedder, self._old, *self._replaced):
             if embedder is not None:

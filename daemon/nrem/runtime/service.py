@@ -23,10 +23,12 @@ from nrem.core import reembed
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
 from nrem.runtime.app import App
+from nrem.runtime.publisher import Publisher
 
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0
 BACKFILL_SECONDS = 30.0
+PUBLISH_SECONDS = 10.0
 
 log = logging.getLogger("nrem.service")
 
@@ -34,6 +36,7 @@ log = logging.getLogger("nrem.service")
 def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> None:
     """Listen on the owner's socket and on TCP until SIGTERM or SIGINT; SIGHUP calls `reload`."""
     with contextlib.ExitStack() as stack:
+        stack.enter_context(_publishing(app))  # first, so that it ends when nobody can ask for more
         listeners = [stack.enter_context(_unix(path))]
         if app.config.server.port is not None:
             listeners.append(stack.enter_context(_tcp(app.config.server)))
@@ -117,6 +120,31 @@ def _backfilling(app: App) -> Iterator[None]:
         yield
     finally:
         stop.set()
+
+
+@contextlib.contextmanager
+def _publishing(app: App) -> Iterator[None]:
+    """Commit what happened, now and then in a thread of its own, and once more at the end."""
+    stop = threading.Event()
+    publisher = Publisher(app)
+
+    def work() -> None:
+        waited = False
+        while not waited:
+            try:
+                publisher.tick(app.clock.now())
+            except NremError as error:
+                log.warning("the workspaces could not be looked after: %s", error.message)
+            waited = stop.wait(PUBLISH_SECONDS)
+
+    thread = threading.Thread(target=work, name="nrem-publisher", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(PUBLISH_SECONDS)
+        publisher.finish()
 
 
 class _Server(uvicorn.Server):

@@ -47,6 +47,11 @@ def refuse_newer(applied: Iterable[str]) -> None:
         )
 
 
+def version() -> int:
+    """Return how many steps this nrem's schema has."""
+    return len(steps._migrations)
+
+
 def is_current(applied: Iterable[str]) -> bool:
     """Tell whether a store has every step that there is."""
     return {step.name for step in steps._migrations} <= set(applied)
@@ -67,6 +72,12 @@ def m002_recalls(db: sqlite_utils.Database) -> None:
 @steps()
 def m003_tokens(db: sqlite_utils.Database) -> None:
     for statement in _M003.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
+def m004_commits(db: sqlite_utils.Database) -> None:
+    for statement in _M004.split(";\n\n"):
         db.conn.execute(statement)
 
 
@@ -290,4 +301,32 @@ create table tokens (
 create unique index idx_tokens_hash on tokens (hash);
 
 create index idx_tokens_scope on tokens (scope) where scope is not null
+"""
+
+_M004 = """
+create table commits (
+    rowid integer primary key autoincrement,  -- the order in which they came to be known
+    scope integer not null references scopes,
+    id text not null,
+    parent text,
+    cause text not null,
+    at integer not null,
+    subject text not null,
+    first_seq integer,                        -- with last_seq: the events that it publishes, if any
+    last_seq integer,
+    chain blob,                               -- the hash of the last event in it; null for a person's commit
+    state blob,
+    added integer not null,
+    changed integer not null,
+    forgotten integer not null,
+    files integer not null
+);
+
+create unique index idx_commits_id on commits (scope, id);
+
+create table watermarks (
+    scope integer primary key references scopes,
+    seq integer not null,                     -- the last event that is in git
+    commit_id text not null                   -- the last commit of the branch that was looked at
+)
 """

@@ -102,9 +102,13 @@ def mark_removed(db: Connection, scope: int, *, now: int) -> None:
     db.execute("update scopes set removed_at = ? where scope = ?", (now, scope))
 
 
-def removed(db: Connection) -> list[int]:
-    """Return the scopes whose removal was begun."""
-    return [row[0] for row in db.execute("select scope from scopes where removed_at is not null")]
+def removed(db: Connection) -> list[tuple[int, str | None]]:
+    """Return the scopes whose removal was begun, each with its name unless a new agent has it."""
+    rows = db.execute(
+        "select r.scope, case when l.scope is null then r.name end from scopes r"
+        " left join scopes l on l.name = r.name and l.removed_at is null where r.removed_at is not null"
+    )
+    return [(row[0], row[1]) for row in rows]
 
 
 def erase_step(db: Connection, scope: int) -> bool:
@@ -121,6 +125,8 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("memory_versions", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
+        ("commits", "rowid"),
+        ("watermarks", "rowid"),
         ("events", "seq"),
         ("agent_configs", "rowid"),
     ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,11 +11,14 @@ from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
+from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
-from nrem.errors import Denied, NotFound
+from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
+
+log = logging.getLogger("nrem.operations")
 
 
 def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,10 +101,11 @@ def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded
 
 
 def _remove_agent(app: App, caller: Caller, request: wire.RemoveAgent) -> wire.RemovedAgent:
-    removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
-    app.forget_scopes()
-    app.doorkeeper.forget()
-    agents.finish_removals(app.store)
+    with app.workspaces.changing:
+        removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
+        app.forget_scopes()
+        app.doorkeeper.forget()
+        agents.finish_removals(app.store, app.workspaces)
     return removed
 
 
@@ -111,9 +116,17 @@ def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.Revo
 
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
-    added = agents.add(app.store, request.agent, caller=caller, clock=app.clock)
-    app.forget_scopes()
-    return added
+    with app.workspaces.changing:
+        app.workspaces.refuse_taken(request.agent)
+        agents.add(app.store, request.agent, caller=caller, clock=app.clock)
+        app.forget_scopes()
+        scope = app.scope(request.agent)
+        app.workspaces.make(scope)
+    try:
+        app.publish(scope, "template")
+    except NremError as error:  # the agent is there; the next commit will have it all
+        log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
+    return agents.show(app.store, scope)
 
 
 def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
@@ -138,6 +151,11 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     )
     app.forget_settings(scope)
     return recorded
+
+
+def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
+    scope = app.scope(request.agent)
+    return read_log(app.store, app.settings(scope), scope, limit=request.limit)
 
 
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
@@ -173,6 +191,8 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
+    "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
+    "log": _log,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

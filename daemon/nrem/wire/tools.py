@@ -17,7 +17,7 @@ from nrem.errors import InvalidField
 from nrem.model import Kind
 from nrem.wire.codec import adapter, names_of, read
 from nrem.wire.fields import PAGE, Content, Label, Tags, Text
-from nrem.wire.records import Forgotten, Input, Stored
+from nrem.wire.records import CheckpointMade, Forgotten, Input, Stored
 from nrem.wire.table import OPERATIONS
 
 
@@ -302,6 +302,20 @@ TYPED = (
         fields=("id",),
         gives=Forgotten,
         destructive=True,
+        idempotent=True,
+    ),
+    Tool(
+        name="checkpoint",
+        operation="checkpoint",
+        title="Checkpoint",
+        description=(
+            "Commit the memory and the files of your workspace to git now, with a note that says what for."
+            " Use it before something risky and when a piece of work is done; idle times and the end of the"
+            " daemon are committed anyway. Gives the commit, or none when nothing has changed, and names the"
+            " files that were left out because they are too large or hold a secret."
+        ),
+        fields=("note",),
+        gives=CheckpointMade,
         idempotent=True,
     ),
 )

@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Any
 
 from nrem.errors import Conflict, Corrupt
-from nrem.model import Event
+from nrem.model import Event, StateRecord
 from nrem.policy import chain
 from nrem.policy.chain import GENESIS, canonical
 
@@ -35,18 +35,6 @@ _FORMAT: Mapping[str, object] = {
     "hash": "sha256",
     "states_per_file": STATES_PER_FILE,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateRecord:
-    """Something as it stands now, by the number it was given when it came. Numbers are never used again."""
-
-    ordinal: int
-    subject: str
-    seq: int
-    """The event that made it what it is."""
-    payload: str
-    """The one JSON text of its state, as the event has it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,7 +28,7 @@ from dulwich.repo import Repo
 from nrem.errors import Conflict, Corrupt, NotFound, Unavailable
 from nrem.workspace import commits, locks, names, objects, settings, trees
 from nrem.workspace.commits import Signature, WorkspaceCommit
-from nrem.workspace.index import Entry, Index
+from nrem.workspace.index import Entry, Index, stat_of
 from nrem.workspace.status import Known, Status, compare
 
 WAIT = 10.0
@@ -151,7 +151,7 @@ class Repository:
         moved on or something else is checked out, Unavailable when a person's git command does not end.
         """
         with self._mutex, _disk_full():
-            self._check_place()
+            self.check_place()
             if self.head() != parent:
                 raise self._moved()
             base = self._commit(parent).tree if parent else None
@@ -173,7 +173,7 @@ class Repository:
         ):
             if self.head() != parent:
                 raise self._moved()
-            self._check_place()
+            self.check_place()
             entries = self._index(parent, built.entries, removed)
             rendered = entries.render()
             _write(index.fd, rendered)
@@ -186,6 +186,26 @@ class Repository:
             self._log(commit)
         objects.sync_folder((self._git / ref_name).parent)
         objects.sync_folder(self._git)
+
+    def check_place(self) -> None:
+        """Raise Conflict when a commit of ours would land in the middle of a person's work."""
+        for file, doing in _UNFINISHED.items():
+            if (self._git / file).exists():
+                raise Conflict(
+                    f"a {doing} is under way in the workspace",
+                    hint=f"finish it, or run `git {doing} --abort`; nrem publishes after that",
+                    code="workspace_busy",
+                )
+        found = self.checked_out()
+        if found.branch == self.branch:
+            return
+        where = f"branch {found.branch}" if found.branch else f"commit {(found.commit or '')[:10]} by itself"
+        raise Conflict(
+            f"the workspace has {where} checked out, and nrem commits to {self.branch}",
+            hint=f"run `git switch {self.branch}` in the workspace",
+            code="other_branch" if found.branch else "detached_head",
+            details={"branch": found.branch, "expected": self.branch},
+        )
 
     def pack(self) -> int:
         """Merge small packs and loose objects; return how many files became one. Holds up no commit."""
@@ -220,13 +240,19 @@ class Repository:
             except (KeyError, ValueError):
                 raise _no_commit(name) from None
 
-    def log(self, start: str | None = None, *, limit: int | None = None) -> list[WorkspaceCommit]:
-        """Return commits newest first, from the branch's last one or from `start` on."""
+    def log(
+        self, start: str | None = None, *, limit: int | None = None, known: str | None = None
+    ) -> list[WorkspaceCommit]:
+        """Return commits newest first, from the branch's last one or from `start` on.
+
+        Given a `known` commit, that one and what came before it is left out.
+        """
         with self._mutex:
             first = self._commit(start).id if start else (self.head() or "").encode()
             if not first:
                 return []
-            walker = self._repo.get_walker(include=[ObjectID(first)], max_entries=limit)
+            exclude = [self._commit(known).id] if known else None
+            walker = self._repo.get_walker(include=[ObjectID(first)], exclude=exclude, max_entries=limit)
             return [commits.record(entry.commit) for entry in walker]
 
     def get(self, commit: str) -> WorkspaceCommit:
@@ -299,6 +325,21 @@ class Repository:
                 index, written = Index.empty(), 0
             return compare(self.root, known, index, written)
 
+    def touched(self, folder: str) -> list[str]:
+        """Return the files of a folder in the index that look different on the disk, or are gone."""
+        prefix = os.fsencode(f"{folder}/")
+        with self._mutex:
+            index = self._read_index()
+            names = [name for name in index.names() if name.startswith(prefix)]
+            return [os.fsdecode(name) for name in names if not self._is_untouched(index, name)]
+
+    def _is_untouched(self, index: Index, name: bytes) -> bool:
+        entry = index.find(name)
+        try:
+            return entry is not None and entry.stat == stat_of(os.lstat(os.fsencode(self.root) + b"/" + name))
+        except OSError:
+            return False
+
     # Inside
 
     @property
@@ -321,26 +362,6 @@ class Repository:
             raise _no_commit(id)
         return found
 
-    def _check_place(self) -> None:
-        """Raise Conflict when a commit of ours would land in the middle of a person's work."""
-        for file, doing in _UNFINISHED.items():
-            if (self._git / file).exists():
-                raise Conflict(
-                    f"a {doing} is under way in the workspace",
-                    hint=f"finish it, or run `git {doing} --abort`; nrem publishes after that",
-                    code="workspace_busy",
-                )
-        found = self.checked_out()
-        if found.branch == self.branch:
-            return
-        where = f"branch {found.branch}" if found.branch else f"commit {(found.commit or '')[:10]} by itself"
-        raise Conflict(
-            f"the workspace has {where} checked out, and nrem commits to {self.branch}",
-            hint=f"run `git switch {self.branch}` in the workspace",
-            code="other_branch" if found.branch else "detached_head",
-            details={"branch": found.branch, "expected": self.branch},
-        )
-
     def _moved(self) -> Conflict:
         return Conflict(
             f"the branch {self.branch} has a commit that this one was not made for",
@@ -348,6 +369,19 @@ class Repository:
             code="head_moved",
             details={"head": self.head()},
         )
+
+    def _read_index(self) -> Index:
+        """Return the index as it is on the disk; the one of our last commit is not parsed again."""
+        checksum, index = self._last_index
+        try:
+            with open(self._git / "index", "rb") as file:
+                file.seek(-20, os.SEEK_END)
+                if file.read() == checksum:
+                    return index
+                file.seek(0)
+                return Index.parse(file.read())
+        except FileNotFoundError:
+            return Index.empty()
 
     def _index(self, parent: str | None, edits: Mapping[bytes, Entry], removed: Collection[str]) -> Index:
         """Return the index with the edits in it; the one of our last commit is not parsed again."""

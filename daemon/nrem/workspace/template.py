@@ -1,4 +1,4 @@
-"""A new workspace: the files of `workspace_template/` with the agent's name in them, under git at once."""
+"""A new workspace: the files of `workspace_template/` with the agent's name in them."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from importlib import resources
 from pathlib import Path
 
 from nrem.errors import Conflict, Corrupt
-from nrem.workspace.commits import Person, Signature
+from nrem.workspace.commits import Person
 from nrem.workspace.files import Files
-from nrem.workspace.repository import Repository
 
 MANAGED_BEGIN = "<!-- nrem:begin -->"
 MANAGED_END = "<!-- nrem:end -->"
@@ -43,25 +42,13 @@ def render_template(agent: str) -> dict[str, bytes]:
     }
 
 
-def create_workspace(root: Path, agent: str, *, now: int) -> str:
-    """Make a workspace in a folder that is new or empty, and return its first commit."""
+def create_workspace(root: Path, agent: str) -> None:
+    """Lay out a workspace in a folder that is new or empty; what publishes it makes the first commit."""
     root.mkdir(parents=True, exist_ok=True)
     if any(root.iterdir()):
         raise Conflict(
-            f"the folder {root.name} is not empty",
-            hint="move what is in it, or bring it in with `nrem agent add --from`",
-            code="workspace_exists",
+            f"the folder {root.name} is not empty", hint="move what is in it", code="workspace_exists"
         )
     files = Files(root, managed=True)
-    content = render_template(agent)
-    for path, data in content.items():
+    for path, data in render_template(agent).items():
         files.write(path, data)
-    with Repository.create(root) as repository:
-        made = repository.commit(
-            content,
-            message=f"template: {agent}\n\nNrem-Cause: template\n",
-            signature=Signature(author=agent_author(agent), committer=NREM, at=now),
-            parent=None,
-        )
-    assert made is not None
-    return made

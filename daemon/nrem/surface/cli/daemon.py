@@ -18,7 +18,7 @@ import click
 from nrem import config
 from nrem.client import Client, is_up
 from nrem.errors import ConfigError, Corrupt, Denied, NremError, Unavailable
-from nrem.surface.cli.shared import Command, json_option, report, show_json
+from nrem.surface.cli.shared import Command, count, json_option, report, show_json, store
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -128,12 +128,17 @@ def down_command(as_json: bool) -> None:
 @click.command("status", cls=Command)
 @json_option
 def status_command(as_json: bool) -> None:
-    """Say whether the daemon is up, and which one it is."""
+    """Say whether the daemon is up, which one it is, and what is not committed yet."""
     health = _health()
+    with store() as run:
+        agents = run("list_agents")["agents"]
+    unpublished = {agent["agent"]: agent["unpublished"] for agent in agents if agent["unpublished"]}
     if as_json:
-        show_json(health)
-    else:
-        click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
+        show_json(health | {"unpublished": unpublished})
+        return
+    click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
+    for agent, number in unpublished.items():
+        click.echo(f"{agent}: {count(number, 'event is', 'events are')} not committed yet.")
 
 
 def _health() -> dict[str, Any]:

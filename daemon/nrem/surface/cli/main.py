@@ -33,6 +33,8 @@ COMMANDS = {
     "import": "exchange",
     "embed": "recalling",
     "reembed": "recalling",
+    "checkpoint": "workspace",
+    "log": "workspace",
     "backup": "care",
     "doctor": "care",
 }
