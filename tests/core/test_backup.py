@@ -94,7 +94,7 @@ def test_it_leaves_no_other_file(home: Path, clock: ManualClock, name: str) -> N
     (home / "nrem.db.restoring").write_bytes(b"what a killed restore left")
     (home / "nrem.db.restoring-wal").write_bytes(b"too")
     backup.restore(home, name, clock=clock)
-    assert sorted(path.name for path in home.iterdir()) == ["backups", "nrem.db", "nrem.lock"]
+    assert sorted(path.name for path in home.iterdir()) == ["backups", "nrem.db", "nrem.lock", "workspaces"]
     assert os.stat(home / "nrem.db").st_mode & 0o777 == 0o600
 
 

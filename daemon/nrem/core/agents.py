@@ -23,6 +23,17 @@ def add(store: Database, name: str, *, caller: Caller, clock: Clock) -> Agent:
     return Agent(agent=scope.name, memories=0, created_at=scope.created_at)
 
 
+def make_room(store: Database, workspaces: Workspaces, name: str) -> None:
+    """Raise Conflict when a new agent's name or folder is taken; a removed agent's folder goes now."""
+    with store.reading() as db:
+        if scopes.find(db, name) is not None:
+            raise scopes.taken(name)
+        removed = [number for number, known in scopes.removed(db) if known == name]
+    for number in removed:
+        workspaces.remove(number, name)
+    workspaces.refuse_taken(name)
+
+
 def list_(store: Database, *, caller: Caller) -> Agents:
     """Return the agents that the caller reaches, by name."""
     with store.reading() as db:

@@ -54,6 +54,8 @@ def publish(
     if reason.note is not None:
         reason = Reason(reason.cause, Scrubber(settings).text("note", reason.note))
     with workspace.lock:
+        with store.reading() as db:
+            scopes.count(db, scope.number)  # it may have been removed
         repository = workspace.repository(now=now)
         for left in reversed(range(TRIES)):
             try:
@@ -75,7 +77,6 @@ def _publish(
 ) -> CheckpointMade:
     repository.check_place()
     with store.reading() as db:
-        scopes.count(db, scope.number)  # it may have been removed
         base = catch_up(db, repository, scope.number, settings)
         shards = workspace.shards(repository, base.head)
         record = export(db, repository, scope.number, base, shards)

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nrem.errors import Conflict
+from nrem.errors import Conflict, NotFound
 from nrem.model import Scope
 from nrem.workspace import journal, objects, template
 from nrem.workspace.files import Files
@@ -52,8 +52,17 @@ class Workspace:
 
     def repository(self, *, now: int) -> Repository:
         """Return the repository; it is made where there is none, and freed of what a crash left."""
+        there = (self.root / ".git").is_dir()
+        if not there:
+            self.close()
+        if not self.root.is_dir():
+            raise NotFound(
+                f"the folder {self.root} is gone",
+                hint="put it back; or start nrem anew, which makes a new one",
+                code="workspace_not_found",
+            )
         if self._repository is None:
-            if (self.root / ".git").is_dir():
+            if there:
                 Files(self.root, managed=True).clear_temporary()
                 Repository.clear_locks(self.root, now=now)
                 self._repository = Repository.open(self.root)

@@ -148,6 +148,11 @@ class App:
         workspace, settings = self.workspaces.of(scope), self.settings(scope)
         return publish(self.store, workspace, settings, scope, Reason(cause, note), now=self.clock.now())
 
+    def publish_first(self, scope: Scope) -> None:
+        """Commit the workspace of a new agent, which has no settings of its own."""
+        workspace = self.workspaces.of(scope)
+        publish(self.store, workspace, self.config, scope, Reason("template"), now=self.clock.now())
+
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""
         scope = self._scopes.get(agent)

@@ -17,7 +17,7 @@ ERASE_STEP = 500
 def add(db: Connection, name: str, by: By) -> Scope:
     """Make a new scope with a number of its own, and its first event."""
     if find(db, name) is not None:
-        raise Conflict(f"there is an agent called {name} already", hint="choose another name")
+        raise taken(name)
     number = db.execute("insert into scopes (name, created_at) values (?, ?)", (name, by.now)).lastrowid
     assert number is not None
     events.record(db, number, "agent.add", name, {"name": name}, by)
@@ -41,6 +41,10 @@ def get(db: Connection, name: str) -> Scope:
 
 def not_found(name: str) -> NotFound:
     return NotFound(f"there is no agent called {name}", hint=f"nrem agent add {name}", code="agent_not_found")
+
+
+def taken(name: str) -> Conflict:
+    return Conflict(f"there is an agent called {name} already", hint="choose another name")
 
 
 def list_(db: Connection) -> list[tuple[Scope, int]]:

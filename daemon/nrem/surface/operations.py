@@ -117,13 +117,13 @@ def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.Revo
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
     with app.workspaces.changing:
-        app.workspaces.refuse_taken(request.agent)
+        agents.make_room(app.store, app.workspaces, request.agent)
         agents.add(app.store, request.agent, caller=caller, clock=app.clock)
         app.forget_scopes()
         scope = app.scope(request.agent)
         app.workspaces.make(scope)
     try:
-        app.publish(scope, "template")
+        app.publish_first(scope)
     except NremError as error:  # the agent is there; the next commit will have it all
         log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
     return agents.show(app.store, scope)

@@ -56,7 +56,8 @@ def test_only_the_owner_can_look_into_the_home(nrem: Nrem, home: Path) -> None:
     nrem("remember", "a text")
     assert mode(home) == 0o700
     # The daemon here binds its socket by itself; the socket of `nrem up` is looked at in e2e.
-    files = [file for file in home.iterdir() if not file.is_socket()]
+    files = [file for file in home.iterdir() if file.is_file()]
+    assert mode(home / "workspaces") == mode(home / "workspaces" / "ana") == 0o700
     assert {file.name: oct(mode(file)) for file in files if mode(file) != 0o600} == {}
     assert {"nrem.db", "nrem.db-wal", "nrem.lock", "nrem.toml"} <= {file.name for file in files}
 
