@@ -14,6 +14,7 @@ import uvicorn
 
 from nrem.model import Caller
 from nrem.runtime.app import App
+from nrem.runtime.service import Protocol
 from nrem.surface.http import Web
 
 OWNER = Caller(actor="owner", ingress="test")
@@ -46,7 +47,7 @@ def serving(asgi: Any, listener: socket.socket) -> Iterator[None]:
 
 async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None:
     """What uvicorn does, without the tenths of a second that it sleeps between."""
-    config = uvicorn.Config(asgi, log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(asgi, http=Protocol, log_config=None, access_log=False, lifespan="off")
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)

@@ -41,7 +41,7 @@ def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> Non
             uvicorn.Config(
                 asgi,
                 loop="uvloop",
-                http=_Protocol,
+                http=Protocol,
                 ws="none",
                 log_config=None,
                 access_log=False,
@@ -135,7 +135,7 @@ class _Server(uvicorn.Server):
         self.should_exit = True
 
 
-class _Protocol(HttpToolsProtocol):
+class Protocol(HttpToolsProtocol):
     """uvicorn's, with a limit of time for the headers of a request, and for owners only on the socket."""
 
     _headers_due: asyncio.TimerHandle | None = None
