@@ -55,10 +55,12 @@ async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None
     await stop.wait()
     for listening in server.servers:
         listening.close()
-    for connection in list(server.server_state.connections):
-        connection.shutdown()
-    if server.server_state.tasks:
-        await asyncio.wait(server.server_state.tasks)
+    for _ in range(3):  # what was accepted last may not have become a connection yet
+        await asyncio.sleep(0)
+    while server.server_state.connections or server.server_state.tasks:
+        for connection in list(server.server_state.connections):
+            connection.shutdown()
+        await asyncio.sleep(0.001)
 
 
 @contextmanager

@@ -56,7 +56,9 @@ def test_only_the_owner_can_look_into_the_home(nrem: Nrem, home: Path) -> None:
     nrem("remember", "a text")
     assert mode(home) == 0o700
     # The fixture binds the socket here; that of `nrem up` is looked at in e2e.
-    files = [file for file in home.iterdir() if not file.is_socket()]
+    files = [file for file in home.rglob("*") if file.is_file()]
+    assert mode(home / "tokens") == 0o700
+    assert home / "tokens/ana" in files
     assert {file.name: oct(mode(file)) for file in files if mode(file) != 0o600} == {}
     assert {"nrem.db", "nrem.db-wal", "nrem.lock", "nrem.toml"} <= {file.name for file in files}
 
