@@ -28,7 +28,7 @@ from nrem.surface import operations
 OWNER = Caller(actor="owner", ingress="bench")
 PROCESSES, THREADS = 2, 8
 MEMORIES = 1000
-NAMES = ("Luis", "Ana", "Marta", "Ben", "Ines", "Tom")
+NAMES = ("Luis", "Ana", "Marta", "Ben", "Irene", "Tom")
 THINGS = ("tea", "the deploy", "Madrid", "the invoice", "chess", "the blue car", "Postgres", "piano")
 
 Ask = Callable[[str, dict[str, Any]], None]

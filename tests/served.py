@@ -14,6 +14,7 @@ import uvicorn
 
 from nrem.model import Caller
 from nrem.runtime.app import App
+from nrem.runtime.service import Protocol
 from nrem.surface.http import Web
 
 OWNER = Caller(actor="owner", ingress="test")
@@ -46,7 +47,7 @@ def serving(asgi: Any, listener: socket.socket) -> Iterator[None]:
 
 async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None:
     """What uvicorn does, without the tenths of a second that it sleeps between."""
-    config = uvicorn.Config(asgi, log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(asgi, http=Protocol, log_config=None, access_log=False, lifespan="off")
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)
@@ -54,10 +55,12 @@ async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None
     await stop.wait()
     for listening in server.servers:
         listening.close()
-    for connection in list(server.server_state.connections):
-        connection.shutdown()
-    if server.server_state.tasks:
-        await asyncio.wait(server.server_state.tasks)
+    for _ in range(3):  # what was accepted last may not have become a connection yet
+        await asyncio.sleep(0)
+    while server.server_state.connections or server.server_state.tasks:
+        for connection in list(server.server_state.connections):
+            connection.shutdown()
+        await asyncio.sleep(0.001)
 
 
 @contextmanager

@@ -300,6 +300,7 @@ def test_a_request_has_an_id(url: str) -> None:
 
 def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call: Call) -> None:
     call("remember", agent="ana", content="Ana likes tea")
+    call("create_backup")
     with Client(url, token=token("ana"), agent="ana") as ana:
         ana.recall("tea")
         ana.remember("my key is sk-ant-" + "api03-" + "a1B2" * 20)
@@ -314,6 +315,7 @@ def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call
         'nrem_queue_depth{queue="writes"}',
         "nrem_db_size_bytes",
         "nrem_wal_size_bytes",
+        "nrem_last_backup_timestamp_seconds 1.7803152e+09",
     ):
         assert line in text
     assert "ana" not in re.sub(r"# .*", "", text)

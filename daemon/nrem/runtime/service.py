@@ -27,6 +27,7 @@ from nrem.runtime.publisher import Publisher
 
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0
+HEADER_BYTES = 64 << 10
 BACKFILL_SECONDS = 30.0
 PUBLISH_SECONDS = 10.0
 
@@ -44,7 +45,7 @@ def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> Non
             uvicorn.Config(
                 asgi,
                 loop="uvloop",
-                http=_Protocol,
+                http=Protocol,
                 ws="none",
                 log_config=None,
                 access_log=False,
@@ -157,16 +158,18 @@ class _Server(uvicorn.Server):
     def stop(self) -> None:
         """Stop accepting and finish what was begun; the second time, don't wait for it."""
         if self.should_exit:
-            self.force_exit = True
+            for task in self.server_state.tasks:
+                task.cancel()
         else:
             notify.stopping()
         self.should_exit = True
 
 
-class _Protocol(HttpToolsProtocol):
-    """uvicorn's, with a limit of time for the headers of a request, and for owners only on the socket."""
+class Protocol(HttpToolsProtocol):
+    """uvicorn's, with limits for the headers of a request, and for owners only on the socket."""
 
     _headers_due: asyncio.TimerHandle | None = None
+    _header_bytes = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -174,6 +177,13 @@ class _Protocol(HttpToolsProtocol):
             transport.abort()
             return
         self._expect_headers()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._headers_due is not None:
+            self._header_bytes += len(data)
+            if self._header_bytes > HEADER_BYTES:
+                self.transport.abort()
 
     def on_message_begin(self) -> None:
         super().on_message_begin()
@@ -195,6 +205,7 @@ class _Protocol(HttpToolsProtocol):
         if self._headers_due is not None:
             self._headers_due.cancel()
             self._headers_due = None
+            self._header_bytes = 0
 
 
 def _is_from_owner(transport: asyncio.Transport) -> bool:

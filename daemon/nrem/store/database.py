@@ -67,6 +67,7 @@ class Database:
         self._closing = threading.Lock()
         self._closed = False
         self._next_checkpoint = CHECKPOINT_EVERY
+        self._truncate_asked = False
         self._idle_readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         self._writer_connection = driver.connect(path, read_only=False)
         self._writer = threading.Thread(target=self._write_groups, name="nrem-writer", daemon=True)
@@ -138,8 +139,11 @@ class Database:
         while True:
             step = self.write(_reclaim_step)
             if step == 0:
-                return freed
+                break
             freed += step
+        self._truncate_asked = True  # what was deleted must leave the log too
+        self.write(lambda db: None)
+        return freed
 
     def close(self) -> None:
         """Finish the queued writes, checkpoint, release the lock. Closing twice does nothing."""
@@ -216,6 +220,12 @@ class Database:
                 item.done.set_exception(problem)
 
     def _checkpoint(self) -> None:
+        if self._truncate_asked:
+            self._truncate_wal()
+            self._truncate_asked = (
+                self._wal_size() > 0
+            )  # a reader may be in the way: then after the next group
+            return
         size = self._wal_size()
         if size < self._next_checkpoint:
             return

@@ -6,6 +6,7 @@ its Host and Origin must be names of this daemon, so that no web page can speak 
 
 from __future__ import annotations
 
+import asyncio
 import re
 import secrets
 import time
@@ -117,7 +118,11 @@ class Guard:
         except NremError as error:
             await refused(error)(scope, receive, send_named)
         else:
-            await self._routes(scope, receive, send_named)
+            try:
+                await self._routes(scope, receive, send_named)
+            except asyncio.CancelledError:  # the daemon stops, and has waited long enough
+                stopping = Unavailable("the daemon is stopping", hint="ask it again later", code="stopping")
+                await refused(stopping)(scope, receive, send_named)
         finally:
             self._in_flight -= 1
             self._metrics.answered(scope.get(OPERATION, "other"), status, time.perf_counter() - begun)

@@ -9,6 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import GaugeMetricFamily
 
 from nrem import __version__
+from nrem.core import backup
 from nrem.runtime.app import App
 from nrem.wire import Changed, Recalled, Stored, StoredMany
 
@@ -72,6 +73,11 @@ class Metrics:
         database, wal = self._app.store.sizes()
         yield GaugeMetricFamily("nrem_db_size_bytes", "Size of the database.", value=database)
         yield GaugeMetricFamily("nrem_wal_size_bytes", "Size of its write-ahead log.", value=wal)
+        newest = max((made.made_at for made in backup.list_(self._app.home).backups), default=None)
+        if newest is not None:
+            yield GaugeMetricFamily(
+                "nrem_last_backup_timestamp_seconds", "When the newest backup was made.", value=newest / 1000
+            )
         depth = GaugeMetricFamily("nrem_queue_depth", "What waits to be done.", labels=["queue"])
         depth.add_metric(["writes"], self._app.store.waiting())
         yield depth

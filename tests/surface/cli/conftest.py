@@ -43,7 +43,6 @@ class Daemon:
             self.stop()
             if (self._home / "nrem.db").exists():
                 self._stack.enter_context(served.daemon(self._home))
-                self._socket.chmod(0o600)  # as `nrem up` makes it
                 self._settings = settings
 
     def stop(self) -> None:

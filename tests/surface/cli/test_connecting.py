@@ -53,6 +53,7 @@ def test_an_agent_of_an_organisation_has_a_name_that_clients_take() -> None:
 
 
 def test_adding_an_agent_shows_all_of_them(nrem: Nrem) -> None:
+    nrem("init")
     shown = nrem("agent", "add", "ana").stdout
     ways = connection("ana")
     assert all(lines in shown for lines in (ways.claude_code, ways.codex, ways.mcp_json))

@@ -84,7 +84,7 @@ def test_what_keeps_a_detached_daemon_from_starting_is_told(home: Path) -> None:
     home.mkdir()
     (home / "nrem.db").write_bytes(b"this is no database" * 1000)
     code, told = up("--detach")
-    assert code != 0
+    assert code == os.EX_DATAERR
     assert told.startswith("Error: nrem did not start: Error: ")
     assert "Hint: nrem up shows more\n" in told
 

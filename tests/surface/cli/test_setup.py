@@ -55,9 +55,10 @@ def test_only_the_owner_can_look_into_the_home(nrem: Nrem, home: Path) -> None:
     nrem("init", "--name", "ana")
     nrem("remember", "a text")
     assert mode(home) == 0o700
-    # The daemon here binds its socket by itself; the socket of `nrem up` is looked at in e2e.
-    files = [file for file in home.iterdir() if file.is_file()]
-    assert mode(home / "workspaces") == mode(home / "workspaces" / "ana") == 0o700
+    # The fixture binds the socket here; that of `nrem up` is looked at in e2e.
+    files = [file for file in home.rglob("*") if file.is_file() and home / "workspaces" not in file.parents]
+    assert mode(home / "tokens") == mode(home / "workspaces") == 0o700
+    assert home / "tokens/ana" in files
     assert {file.name: oct(mode(file)) for file in files if mode(file) != 0o600} == {}
     assert {"nrem.db", "nrem.db-wal", "nrem.lock", "nrem.toml"} <= {file.name for file in files}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
@@ -20,6 +19,7 @@ from nrem.surface.cli.shared import (
     count,
     force_option,
     json_option,
+    keep_token,
     show_json,
     store,
     table,
@@ -39,7 +39,7 @@ def add(name: str, as_json: bool) -> None:
     """Add an agent with a memory of its own, and show how its program is connected to it."""
     with store() as run:
         added = run("add_agent", agent=name)
-        _keep_token(name, run("create_token", agent=name, label="nrem mcp")["token"])
+        keep_token(run, name)
     ways = connection(name)
     if as_json:
         show_json(added | {"connect": asdict(ways)})
@@ -49,14 +49,6 @@ def add(name: str, as_json: bool) -> None:
     click.echo(f"\nClaude Code:\n{ways.claude_code}")
     click.echo(f"\nCodex, in ~/.codex/config.toml:\n{ways.codex}")
     click.echo(f"\nOther MCP clients:\n{ways.mcp_json}")
-
-
-def _keep_token(agent: str, token: str) -> None:
-    """Put an agent's token where `nrem mcp` finds it, for nobody else to read."""
-    folder = config.home() / "tokens"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    with open(os.open(folder / agent, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(token + "\n")
 
 
 @agent_command.command("list")

@@ -54,6 +54,8 @@ def up_command(ctx: click.Context, port: int | None, detach: bool) -> None:
             _run(home, path, flags)
     except NremError as error:
         report(error, as_json=False)
+        if "exit_code" in error.details:  # of the process that did not start
+            ctx.exit(int(str(error.details["exit_code"])))
         ctx.exit(next(code for family, code in EXIT_CODES if isinstance(error, family)))
 
 
@@ -93,14 +95,16 @@ def start(home: Path, path: Path, *options: str) -> None:
             stdout=output,
             stderr=output,
             start_new_session=True,
-            cwd="/",
         )
     deadline = time.monotonic() + START_SECONDS
     while not is_up(path):
         if process.poll() is not None:
             said = (home / "nrem.log").read_bytes()[begin:].decode(errors="replace").strip()
             raise Unavailable(
-                f"nrem did not start: {said[-2000:]}", hint="nrem up shows more", code="not_started"
+                f"nrem did not start: {said[-2000:]}",
+                hint="nrem up shows more",
+                code="not_started",
+                details={"exit_code": process.returncode},
             )
         if time.monotonic() > deadline:
             raise Unavailable("nrem has not started yet", hint=f"look at {home / 'nrem.log'}", code="slow")

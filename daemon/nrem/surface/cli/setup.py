@@ -20,6 +20,7 @@ from nrem.surface.cli.shared import (
     agent_option,
     clean,
     json_option,
+    keep_token,
     show_json,
     store,
     table,
@@ -43,6 +44,7 @@ def init_command(name: str | None, as_json: bool) -> None:
         known = {agent["agent"] for agent in run("list_agents")["agents"]}
         if name is not None and name not in known:
             run("add_agent", agent=name)
+            keep_token(run, name)
             known.add(name)
     if as_json:
         show_json({"home": str(home), "agents": sorted(known)})

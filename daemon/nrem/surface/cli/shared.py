@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -101,6 +102,15 @@ def choose_agent(run: Call, given: str | None) -> str:
         hint="choose one with -a NAME, or set NREM_AGENT",
         field="agent",
     )
+
+
+def keep_token(run: Call, agent: str) -> None:
+    """Make an agent's token, and put it where `nrem mcp` finds it, for nobody else to read."""
+    token = run("create_token", agent=agent, label="nrem mcp")["token"]
+    folder = config.home() / "tokens"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with open(os.open(folder / agent, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(f"{token}\n")
 
 
 def confirm(question: str, *, force: bool) -> None:
