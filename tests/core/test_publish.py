@@ -555,3 +555,33 @@ def test_a_folder_that_is_gone_is_told_and_made_at_the_next_start(
         assert caller_of(app)("checkpoint", agent="ana")["subject"] == "template: ana"
         check_clean(home / "workspaces" / "ana")
         assert len(list(journal.parse_states(files(home / "workspaces" / "ana", journal.STATE)))) == 1
+
+
+@pytest.mark.parametrize(("more", "refused"), [(1, False), (10, True)])
+def test_after_an_older_backup_came_back_git_loses_at_most_little(
+    home: Path, clock: ManualClock, embedder: HashEmbedder, more: int, refused: bool
+) -> None:
+    root = home / "workspaces" / "ana"
+    with App.open(home, create=True, clock=clock, embedder=embedder) as app:
+        call = caller_of(app)
+        call("add_agent", agent="ana")
+        for i in range(20):
+            call("remember", agent="ana", content=f"note {i}")
+        call("checkpoint", agent="ana")
+    shutil.copy(home / "nrem.db", home / "older.db")
+    with App.open(home, clock=clock, embedder=embedder) as app:
+        for i in range(more):
+            caller_of(app)("remember", agent="ana", content=f"lost {i}")
+        caller_of(app)("checkpoint", agent="ana")
+    shutil.copy(home / "older.db", home / "nrem.db")
+    with App.open(home, clock=clock, embedder=embedder) as app:
+        call = caller_of(app)
+        call("remember", agent="ana", content="after the backup")
+        if refused:
+            with pytest.raises(Corrupt) as caught:
+                call("checkpoint", agent="ana")
+            assert caught.value.code == "export_refused"
+            git(root, "rm", "-q", "-r", "--cached", ".nrem")
+            git(root, "commit", "-q", "-m", "begin anew")
+        assert call("checkpoint", agent="ana")["added"] >= 1
+        check(app, "ana")
