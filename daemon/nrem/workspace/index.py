@@ -17,6 +17,8 @@ from nrem.errors import Conflict, Corrupt
 
 _HEADER = struct.Struct(">4sII")
 _ENTRY = struct.Struct(">10I20sH")
+_LOOK = struct.Struct(">8x2I20xI")
+"""The time of the last change and the size, out of an entry."""
 _EXTENSION = struct.Struct(">4sI")
 _STAGE, _NAME = 0x3000, 0x0FFF
 _MASK = 0xFFFFFFFF
@@ -41,6 +43,16 @@ def stat_of(found: os.stat_result) -> tuple[int, ...]:
         found.st_uid, found.st_gid, found.st_size,
     )  # fmt: skip
     return tuple(number & _MASK for number in numbers)
+
+
+def look_of(file: bytes) -> tuple[int, int, int] | None:
+    """Return the time and the size of a file, as the index keeps them; None when it cannot be seen."""
+    try:
+        found = os.lstat(file)
+    except OSError:
+        return None
+    seconds, nanos = divmod(found.st_mtime_ns, 10**9)
+    return seconds & _MASK, nanos, found.st_size & _MASK
 
 
 class Index:
@@ -84,6 +96,14 @@ class Index:
     def names(self) -> Iterator[bytes]:
         """Yield every path in order; one in conflict more than once."""
         yield from self._names
+
+    def looks(self, prefix: bytes) -> Iterator[tuple[bytes, tuple[int, int, int]]]:
+        """Yield the paths that begin like this, each with what look_of() gave when it had the content."""
+        for at in range(bisect_left(self._names, prefix), len(self._names)):
+            if not self._names[at].startswith(prefix):
+                return
+            seconds, nanos, size = _LOOK.unpack_from(self._records[at])
+            yield self._names[at], (seconds, nanos, size)
 
     def put(self, entries: Mapping[bytes, Entry]) -> None:
         """Set entries; what they cannot stand beside (a file where a folder is now) goes."""

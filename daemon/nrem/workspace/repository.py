@@ -28,7 +28,7 @@ from dulwich.repo import Repo
 from nrem.errors import Conflict, Corrupt, NotFound, Unavailable
 from nrem.workspace import commits, locks, names, objects, settings, trees
 from nrem.workspace.commits import Signature, WorkspaceCommit
-from nrem.workspace.index import Entry, Index, stat_of
+from nrem.workspace.index import Entry, Index, look_of
 from nrem.workspace.status import Known, Status, compare
 
 WAIT = 10.0
@@ -327,18 +327,10 @@ class Repository:
 
     def touched(self, folder: str) -> list[str]:
         """Return the files of a folder in the index that look different on the disk, or are gone."""
-        prefix = os.fsencode(f"{folder}/")
         with self._mutex:
-            index = self._read_index()
-            names = [name for name in index.names() if name.startswith(prefix)]
-            return [os.fsdecode(name) for name in names if not self._is_untouched(index, name)]
-
-    def _is_untouched(self, index: Index, name: bytes) -> bool:
-        entry = index.find(name)
-        try:
-            return entry is not None and entry.stat == stat_of(os.lstat(os.fsencode(self.root) + b"/" + name))
-        except OSError:
-            return False
+            inside = self._read_index().looks(os.fsencode(f"{folder}/"))
+            root = os.fsencode(self.root) + b"/"
+            return [os.fsdecode(name) for name, look in inside if look_of(root + name) != look]
 
     # Inside
 
