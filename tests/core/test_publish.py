@@ -328,6 +328,23 @@ def test_a_secret_is_in_no_object_of_git(
     assert KEY not in (root / ".git" / "logs" / "HEAD").read_text()
 
 
+@pytest.mark.rows(103)
+def test_a_configured_text_is_in_no_object_of_git(
+    home: Path, clock: ManualClock, embedder: HashEmbedder
+) -> None:
+    root = home / "workspaces" / "ana"
+    flags = {"secrets.literals": ["open sesame"]}
+    with App.open(home, create=True, clock=clock, embedder=embedder, flags=flags) as app:
+        call = caller_of(app)
+        call("add_agent", agent="ana")
+        call("remember", agent="ana", content="the word is open sesame")
+        (root / "notes" / "word.md").write_text("say open sesame\n")
+        made = call("checkpoint", agent="ana", note="with open sesame")
+        check(app, "ana", clean=False)
+    assert [left["path"] for left in made["left_out"]] == ["notes/word.md"]
+    assert b"open sesame" not in in_git(root)
+
+
 @pytest.mark.parametrize("state", ["branch", "merge"])
 def test_while_a_person_is_at_work_elsewhere_nothing_is_touched(
     call: Call, root: Path, checkpoint: Callable[..., dict[str, Any]], state: str

@@ -84,6 +84,15 @@ def finish_removals(store: Database, workspaces: Workspaces) -> None:
     store.reclaim()
 
 
+def make_workspaces(store: Database, workspaces: Workspaces) -> None:
+    """Give each agent without a folder one, and note that nothing of the agent is in its git."""
+    with store.reading() as db:
+        known = scopes.list_(db)
+    for scope, _ in known:
+        if workspaces.make(scope):
+            store.write(functools.partial(commits.begin_anew, scope=scope.number))
+
+
 def set_config(
     store: Database,
     scope: Scope,

@@ -117,11 +117,11 @@ class Workspaces:
                 f"the folder {folder} is there already", hint="move it away", code="workspace_exists"
             )
 
-    def make(self, scope: Scope) -> None:
-        """Lay out an agent's folder, unless it is there."""
+    def make(self, scope: Scope) -> bool:
+        """Lay out an agent's folder, unless it is there; return whether it is new."""
         root = self._folder / scope.name
         if root.exists():
-            return
+            return False
         self._folder.mkdir(mode=0o700, exist_ok=True)
         unfinished = self._folder / f".new-{scope.number}"
         _delete(unfinished)
@@ -129,6 +129,7 @@ class Workspaces:
         template.create_workspace(unfinished, scope.name)
         unfinished.rename(root)
         objects.sync_folder(self._folder)
+        return True
 
     def remove(self, number: int, name: str | None) -> None:
         """Delete an agent's folder for good; without a name, what a removal that was cut short left."""

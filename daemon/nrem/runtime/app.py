@@ -67,10 +67,7 @@ class App:
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
         agents.finish_removals(store, workspaces)
-        with store.reading() as db:
-            known = scopes.list_(db)
-        for scope, _ in known:
-            workspaces.make(scope)
+        agents.make_workspaces(store, workspaces)
         return cls(source, store, clock, embedder, workspaces)
 
     def reload(self) -> None:

@@ -133,6 +133,11 @@ def watermark(db: Connection, scope: int) -> Watermark | None:
     return Watermark(seq=row[0], commit=row[1]) if row else None
 
 
+def begin_anew(db: Connection, scope: int) -> None:
+    """Note that no event of a scope is in git."""
+    db.execute("delete from watermarks where scope = ?", (scope,))
+
+
 def unpublished(db: Connection) -> list[Unpublished]:
     """Return the scopes that have events which are not in git, by name."""
     rows = db.execute(
