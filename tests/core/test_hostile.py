@@ -20,7 +20,9 @@ Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
 
 LABELS = ["session", "room", "user", "source", "trigger", "legacy_id"]
-BY_ID = [name for name, operation in OPERATIONS.items() if "id" in operation.takes.model_fields]
+BY_ID = [
+    name for name, operation in OPERATIONS.items() if {"agent", "id"} <= set(operation.takes.model_fields)
+]
 
 
 def is_unicode(text: str) -> bool:

@@ -313,7 +313,7 @@ def test_a_reader_in_its_snapshot_does_not_stop_writes_or_lose_them(store: Datab
 def test_a_closed_store_is_one_file_and_its_lock(home: Path, app: App, call: Call) -> None:
     call("remember", agent="ana", content="in the file itself")
     app.close()
-    assert sorted(path.name for path in home.iterdir()) == ["nrem.db", "nrem.lock"]
+    assert sorted(path.name for path in home.iterdir()) == ["nrem.db", "nrem.lock", "workspaces"]
     assert b"in the file itself" in (home / "nrem.db").read_bytes()
 
 
@@ -389,7 +389,8 @@ def mode(path: Path) -> int:
 def modes_in_use(home: Path, clock: ManualClock) -> dict[str, int]:
     with App.open(home, create=True, clock=clock, embedder=HashEmbedder()) as app:
         caller_of(app)("add_agent", agent=f"ana-{app.clock.new_id()}")
-        return {path.name: mode(path) for path in home.iterdir()}
+        assert mode(home / "workspaces") & 0o777 == 0o700
+        return {path.name: mode(path) for path in home.iterdir() if path.is_file()}
 
 
 OURS = dict.fromkeys(("nrem.db", "nrem.db-wal", "nrem.db-shm", "nrem.lock"), 0o600)

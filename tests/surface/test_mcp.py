@@ -40,6 +40,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "record_episode": {"content": "The deploy failed", "importance": 0.8},
     "recall": {"query": "tea"},
     "list_memories": {"limit": 3},
+    "checkpoint": {"note": "before the release"},
     "memory": {"action": "recall", "query": "tea"},
 }
 
@@ -143,6 +144,7 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "recall": (True, False, False, False),
         "list_memories": (True, False, False, False),
         "forget": (False, True, True, False),
+        "checkpoint": (False, False, True, False),
     }
     assert all(tool.description and tool.title for tool in tools.values())
 

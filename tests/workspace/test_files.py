@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import shutil
 import socket
 import stat
 import threading
@@ -247,15 +248,24 @@ def test_a_race_of_links_is_never_won(files: Files, root: Path) -> None:
     place = root / "notes"
     stop = threading.Event()
 
+    def put(what: Path) -> None:
+        """Move something into the place; where there is none, the writer may have made a folder meanwhile."""
+        while True:
+            try:
+                what.rename(place)
+                return
+            except OSError:
+                shutil.rmtree(place, ignore_errors=True)
+
     def flip() -> None:
         while not stop.is_set():
-            real.rename(place)
+            put(real)
             (place / "secret").unlink()
             (place / "secret").symlink_to(outside / "secret")
             (place / "secret").unlink()
             (place / "secret").write_bytes(b"inside")
             place.rename(real)
-            link.rename(place)
+            put(link)
             place.rename(link)
 
     flipping = threading.Thread(target=flip)

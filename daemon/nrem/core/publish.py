@@ -90,19 +90,11 @@ def _publish(
         forgotten=record.counts.forgotten,
         files=len(own.changes) + len(own.removed),
     )
-    subject = _subject(reason, counts)
-    message = journal.Message(
-        subject=subject,
-        cause=reason.cause,
-        events=record.events,
-        chain=record.chain,
-        state=record.root,
-        schema=migrations.version(),
-    )
+    message = _message(reason, record, counts)
     made = repository.commit(
         {**own.changes, **record.changes},
         [*own.removed, *record.removed],
-        message=journal.render_message(message),
+        message=message,
         signature=Signature(author=agent_author(scope.name), committer=NREM, at=now),
         parent=base.head,
     )
@@ -115,7 +107,7 @@ def _publish(
         parent=base.head,
         cause=reason.cause,
         at=now,
-        subject=subject,
+        subject=message.partition("\n")[0],
         events=record.events,
         chain=record.chain,
         state=record.root,
@@ -148,14 +140,23 @@ def _note(store: Database, scope: Scope, found: tuple[Published, ...], mark: Wat
     store.write(write)
 
 
-def _subject(reason: Reason, counts: Counts) -> str:
+def _message(reason: Reason, record: Record, counts: Counts) -> str:
     if reason.note:
         what = reason.note
     elif counts.added or counts.changed or counts.forgotten or not counts.files:
         what = f"+{counts.added} -{counts.forgotten} ~{counts.changed}"
     else:
         what = "1 file" if counts.files == 1 else f"{counts.files} files"
-    return f"{reason.cause}: {what}"
+    return journal.render_message(
+        journal.Message(
+            subject=f"{reason.cause}: {what}",
+            cause=reason.cause,
+            events=record.events,
+            chain=record.chain,
+            state=record.root,
+            schema=migrations.version(),
+        )
+    )
 
 
 def _answer(published: Published, own: OwnFiles) -> CheckpointMade:

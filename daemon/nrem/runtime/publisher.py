@@ -54,8 +54,8 @@ class Publisher:
     def _publish(self, scope: Scope, cause: str) -> bool:
         try:
             made = self._app.publish(scope, cause)
-        except NremError as error:
-            log.warning("the events of %s are not committed: %s", scope.name, error.message)
+        except (NremError, OSError) as error:
+            log.warning("the events of %s are not committed: %s", scope.name, error)
             return False
         for left in made.left_out:
             log.info("%s of %s is not committed: it %s", left.path, scope.name, left.reason)

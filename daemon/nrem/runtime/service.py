@@ -134,8 +134,8 @@ def _publishing(app: App) -> Iterator[None]:
         while not waited:
             try:
                 publisher.tick(app.clock.now())
-            except NremError as error:
-                log.warning("the workspaces could not be looked after: %s", error.message)
+            except Exception:  # whatever one turn meets, the next one is due
+                log.exception("the workspaces could not be looked after")
             waited = stop.wait(PUBLISH_SECONDS)
 
     thread = threading.Thread(target=work, name="nrem-publisher", daemon=True)

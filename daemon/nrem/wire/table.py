@@ -284,7 +284,6 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=Checkpoint,
             gives=CheckpointMade,
             right=Right.WRITE,
-            status=201,
             patience=600.0,
         ),
         Operation(
