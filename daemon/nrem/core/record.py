@@ -154,7 +154,7 @@ def export(
         for record in commits.records(db, scope, journal.ordinals(number))
     )
     touched = {journal.state_path(journal.ordinals(number).start) for number in numbers}
-    old = (touched | shards.keys() if base.whole else touched) & shards.keys()
+    old = set(shards) if base.whole else touched & shards.keys()
     _refuse_losses(db, repository, scope, base, shards, old, states)
     files = dict(states)
     if base.whole or seq > base.seq:
