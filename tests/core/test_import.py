@@ -13,6 +13,7 @@ from builders import Call, ManualClock
 from nrem.core import import_
 from nrem.errors import InputError, InvalidField
 from nrem.model import KIND_ALIASES, Event
+from nrem.runtime.app import App
 
 pytestmark = pytest.mark.rows(96)
 
@@ -351,9 +352,10 @@ def test_a_batch_has_at_most_8_mib() -> None:
 
 @pytest.mark.rows(36)
 def test_caps_hold_for_what_comes_in(
-    call: Call, take_in: TakeIn, chain: Chain, home: Path, tmp_path: Path
+    app: App, call: Call, take_in: TakeIn, chain: Chain, tmp_path: Path
 ) -> None:
-    (home / "nrem.toml").write_text('[retention]\nprofile = "initrunner"\n')
+    (app.home / "nrem.toml").write_text('[retention]\nprofile = "initrunner"\n')
+    app.reload()
     for day, word in enumerate(("step", "more"), start=1):
         records = [
             {

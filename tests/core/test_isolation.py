@@ -15,7 +15,7 @@ from nrem.wire import OPERATIONS
 Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
 
-BY_ID = [name for name, operation in OPERATIONS.items() if "id" in operation.takes.model_fields]
+BY_ID = [name for name, o in OPERATIONS.items() if {"agent", "id"} <= o.takes.model_fields.keys()]
 BY_AGENT = [name for name, operation in OPERATIONS.items() if "agent" in operation.takes.model_fields]
 
 # What an operation needs beside agent and id. An operation that is new and not here fails its test.

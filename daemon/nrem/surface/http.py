@@ -34,6 +34,7 @@ BODY_SECONDS = 30.0
 LARGE = frozenset({"remember_many"})
 THREADS = 64
 LEAST_FREE_BYTES = 64 << 20
+MOST_WAITING = 4096
 
 log = logging.getLogger("nrem.http")
 
@@ -134,6 +135,9 @@ class Web:
         free = shutil.disk_usage(self._app.home).free
         if free < LEAST_FREE_BYTES:
             return [f"only {free >> 20} MiB of disk are free"]
+        waiting = self._app.store.waiting()
+        if waiting > MOST_WAITING:
+            return [f"{waiting} writes are waiting"]
         self._app.store.probe()
         return []
 
