@@ -47,7 +47,9 @@ def serving(asgi: Any, listener: socket.socket) -> Iterator[None]:
 
 async def _live(asgi: Any, listener: socket.socket, stop: asyncio.Event) -> None:
     """What uvicorn does, without the tenths of a second that it sleeps between."""
-    config = uvicorn.Config(asgi, http=Protocol, log_config=None, access_log=False, lifespan="off")
+    config = uvicorn.Config(
+        asgi, http=Protocol, proxy_headers=False, log_config=None, access_log=False, lifespan="off"
+    )
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)

@@ -29,11 +29,17 @@ from nrem.methods import Methods
 from nrem.model import Right
 
 CONNECT_SECONDS = 5.0
+LIMITS = httpx.Limits(keepalive_expiry=2.0)
+"""The daemon closes an idle connection after five seconds; one that is closed just then loses a request."""
+
 TRIES = 3
 FIRST_PAUSE = 0.1
 LONGEST_PAUSE = 5.0
 NOTHING_DONE = frozenset({"busy", "too_many"})
 """Errors that come before anything was done, so that any request may be sent again."""
+
+SEED_NAMES = {"agent_id": "agent", "agentId": "agent", "memory_id": "id"}
+"""Other names of what stands in a path."""
 
 JSON = {"Content-Type": "application/json"}
 
@@ -71,11 +77,12 @@ class Client(Methods):
         self._path = None if isinstance(where, str) else where or config.socket(config.home())
         self._seen = False
         self._http = httpx.Client(
-            transport=None if self._path is None else httpx.HTTPTransport(uds=str(self._path)),
+            transport=None if self._path is None else unix_transport(self._path),
             base_url=where if isinstance(where, str) else "http://nrem",
             headers={"Nrem-Ingress": ingress}
             | ({} if token is None else {"Authorization": f"Bearer {token}"}),
             timeout=CONNECT_SECONDS,
+            limits=LIMITS,
             trust_env=False,
         )
 
@@ -109,8 +116,8 @@ class Client(Methods):
 
     def _ask(self, name: str, body: Mapping[str, Any]) -> httpx.Response:
         operation = wire.OPERATIONS[name]
-        fields = dict(body)
-        if "agent" in operation.takes.model_fields and not fields.keys() & {"agent", "agent_id", "agentId"}:
+        fields = {SEED_NAMES.get(name, name): value for name, value in body.items()}
+        if "agent" in operation.takes.model_fields and "agent" not in fields:
             if self.agent is not None:
                 fields["agent"] = self.agent
             elif "{agent}" in operation.path:
@@ -154,6 +161,11 @@ class Client(Methods):
         if self._path is not None and not self._seen and not is_up(self._path):
             raise _gone("nobody listens")
         self._seen = True
+
+
+def unix_transport(path: Path) -> httpx.HTTPTransport:
+    """Return a transport over a socket that lets go of an idle connection before the daemon does."""
+    return httpx.HTTPTransport(uds=str(path), limits=LIMITS)
 
 
 def is_up(path: Path) -> bool:

@@ -114,6 +114,12 @@ def test_the_client_gives_the_records_that_the_operations_give(app: App, client:
 
 
 @pytest.mark.rows(99)
+def test_other_names_of_what_is_in_the_path_are_taken(client: Client) -> None:
+    id = client.call("remember", agent_id="ben", content="Ben likes tea")["id"]
+    assert client.call("get_memory", agentId="ben", memory_id=id)["memory"]["content"] == "Ben likes tea"
+
+
+@pytest.mark.rows(99)
 def test_the_facade_has_the_shapes_of_its_seed(client: Client) -> None:
     made = client.memories.create(
         agent_id="ana",

@@ -14,7 +14,7 @@ from sqlite_utils import Migrations
 
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from nrem.core import backup
-from nrem.errors import Corrupt, NotFound, Unavailable
+from nrem.errors import Corrupt, Denied, NotFound, Unavailable
 from nrem.model import Lost
 from nrem.runtime.app import App
 from nrem.store import driver, events, memories, migrations
@@ -212,3 +212,17 @@ def test_the_wal_of_the_old_store_never_meets_the_new_one(
         assert len(caller_of(again)("list_memories", agent="ana", limit=100)["memories"]) == 20
         with again.store.reading() as db:
             assert db.execute("pragma integrity_check").fetchone()[0] == "ok"
+
+
+def test_a_revoked_token_stays_revoked(
+    app: App, call: Call, clock: ManualClock, home: Path, reopened: Callable[[], App]
+) -> None:
+    revoked, kept = (call("create_token", agent="ana") for _ in range(2))
+    name = call("create_backup")["name"]
+    call("revoke_token", id=revoked["id"])
+    app.close()
+    backup.restore(home, name, clock=clock)
+    with reopened() as restored:
+        assert restored.doorkeeper.admit(kept["token"], "test").reach == "ana"
+        with pytest.raises(Denied):
+            restored.doorkeeper.admit(revoked["token"], "test")

@@ -20,9 +20,7 @@ Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
 
 LABELS = ["session", "room", "user", "source", "trigger", "legacy_id"]
-BY_ID = [
-    name for name, operation in OPERATIONS.items() if {"agent", "id"} <= set(operation.takes.model_fields)
-]
+BY_ID = [name for name, o in OPERATIONS.items() if {"agent", "id"} <= o.takes.model_fields.keys()]
 
 
 def is_unicode(text: str) -> bool:

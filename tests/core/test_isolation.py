@@ -15,8 +15,8 @@ from nrem.wire import OPERATIONS
 Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
 
+BY_ID = [name for name, o in OPERATIONS.items() if {"agent", "id"} <= o.takes.model_fields.keys()]
 BY_AGENT = [name for name, operation in OPERATIONS.items() if "agent" in operation.takes.model_fields]
-BY_ID = [name for name in BY_AGENT if "id" in OPERATIONS[name].takes.model_fields]
 
 # What an operation needs beside agent and id. An operation that is new and not here fails its test.
 NEEDS: dict[str, dict[str, Any]] = {

@@ -6,6 +6,7 @@ import gc
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 import threading
@@ -249,7 +250,7 @@ def test_junk_never_ends_the_bridge(pipe: Pipe) -> None:
 def test_a_request_that_cannot_be_served_is_answered_with_its_id(pipe: Pipe) -> None:
     pipe.begin("2025-11-25")
     large = {"name": "remember", "arguments": {"content": "x" * (2 << 20)}}
-    assert "413" in pipe.ask("tools/call", large, id=5)["error"]["message"]
+    assert "larger than" in pipe.ask("tools/call", large, id=5)["error"]["message"]
     assert pipe.ask("no/such/method", id=6)["error"]["code"] == -32601
 
 
@@ -271,11 +272,10 @@ def test_the_bridge_outlives_a_restart_of_the_daemon(
 def test_an_agent_that_is_not_there_is_told_of(
     environment: dict[str, str], daemon: subprocess.Popen[bytes]
 ) -> None:
-    opened = Pipe(environment, "--agent", "nobody")
-    with opened.process:
-        error = opened.ask("tools/list")["error"]
-        assert error["message"] == "there is no agent called nobody (nrem agent add nobody)"
-        assert opened.end() == 0
+    words = [*NREM, "mcp", "--agent", "nobody"]
+    ended = subprocess.run(words, env=environment, capture_output=True, text=True)
+    assert (ended.returncode, ended.stdout) == (4, "")
+    assert ended.stderr == "Error: there is no agent called nobody\nHint: nrem agent add nobody\n"
 
 
 def test_without_a_daemon_it_says_how_to_start_one(environment: dict[str, str]) -> None:
@@ -326,6 +326,7 @@ class Listener(BaseHTTPRequestHandler):
 @pytest.fixture
 def seen(home: Path) -> Iterator[list[dict[str, str]]]:
     (home / "tokens").mkdir(parents=True)
+    (home / "tokens" / "ana").write_text("of-the-file\n")
     Listener.seen.clear()
     with ThreadingUnixStreamServer(str(home / "nrem.sock"), Listener) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -346,12 +347,19 @@ def send(environment: dict[str, str], *asked: tuple[str, dict[str, Any]]) -> Non
 def test_the_agents_token_goes_with_every_request(
     home: Path, environment: dict[str, str], seen: list[dict[str, str]]
 ) -> None:
-    send(environment, ("ping", {}))
-    (home / "tokens" / "ana").write_text("of-the-file\n")
     send(environment, ("ping", {}), ("ping", {}))
     send(environment | {"NREM_TOKEN": "of-the-variable"}, ("ping", {}))
     sent = [headers.get("authorization") for headers in seen]
-    assert sent == [None, "Bearer of-the-file", "Bearer of-the-file", "Bearer of-the-variable"]
+    assert sent == ["Bearer of-the-file", "Bearer of-the-file", "Bearer of-the-variable"]
+
+
+@pytest.mark.usefixtures("daemon")
+def test_an_agent_without_a_token_gets_one(home: Path, environment: dict[str, str]) -> None:
+    send(environment, ("ping", {}))
+    file = home / "tokens" / "ana"
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    with Client(home / "nrem.sock", token=file.read_text().strip()) as client:
+        assert [agent.agent for agent in client.list_agents().agents] == ["ana"]
 
 
 def test_a_token_that_is_none_is_refused(home: Path, environment: dict[str, str], seen: object) -> None:

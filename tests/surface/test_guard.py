@@ -287,6 +287,38 @@ def test_who_tries_tokens_is_slowed_down_and_a_good_one_still_works(url: str, to
         statuses = [http.get(url + "/v1/agents", headers=bad).status_code for _ in range(guard.BAD_TRIES + 1)]
         assert statuses == [401] * guard.BAD_TRIES + [429]
         assert http.get(url + "/v1/agents", headers=good).status_code == 200
+        elsewhere = bad | {"X-Forwarded-For": "10.1.2.3"}
+        assert http.get(url + "/v1/agents", headers=elsewhere).status_code == 429
+
+
+def test_who_may_not_do_it_need_not_send_it(url: str, token: Token) -> None:
+    """A right is looked at before the body: nobody fills the memory with what will be refused."""
+    port = int(url.rpartition(":")[2])
+    head = (
+        "POST /v1/agents/ana/memories/batch HTTP/1.1",
+        f"Host: 127.0.0.1:{port}",
+        f"Authorization: Bearer {token('ana', rights=['read'])}",
+        "Content-Type: application/json",
+        "Content-Length: 16000000",
+    )
+    with socket.create_connection(("127.0.0.1", port)) as peer:
+        peer.settimeout(20)
+        peer.sendall("\r\n".join((*head, "", "")).encode())
+        assert peer.recv(100).split()[1] == b"403"
+
+
+@pytest.mark.parametrize(("host", "named"), [("fd00::1", "[fd00::1]"), ("10.0.0.7", "10.0.0.7")])
+def test_the_address_it_listens_on_is_a_name(url: str, web: Web, host: str, named: str) -> None:
+    port = url.rpartition(":")[2]
+    assert httpx.get(url + "/healthz", headers={"Host": f"{named}:{port}"}).status_code == 421
+    web.guard.configure(Server(host=host))
+    assert httpx.get(url + "/healthz", headers={"Host": f"{named}:{port}"}).status_code == 200
+
+
+def test_no_address_at_all_is_no_name(url: str, web: Web) -> None:
+    port = url.rpartition(":")[2]
+    web.guard.configure(Server(host="0.0.0.0"))
+    assert httpx.get(url + "/healthz", headers={"Host": f"0.0.0.0:{port}"}).status_code == 421
 
 
 def test_a_request_has_an_id(url: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -523,7 +524,7 @@ def test_each_request_runs_as_the_caller_it_came_with() -> None:
             run=lambda name, body: given | {"id": f"{token} {body['agent']} {body['content']}"},
         )
 
-    endpoint = mcp.Endpoint(visit, body_bytes=1000)
+    endpoint = mcp.Endpoint(visit, asyncio.to_thread, http.read_body, body_bytes=1000)
     web = Starlette(routes=[Route("/mcp/{agent}", endpoint)], lifespan=lambda _: endpoint.lifespan())
     answers: dict[str, str] = {}
 

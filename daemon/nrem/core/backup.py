@@ -7,7 +7,7 @@ from pathlib import Path
 from nrem.clock import Clock
 from nrem.errors import NotFound
 from nrem.model import Backup, Contents, Lost, Restored
-from nrem.store import backup, driver, events, memories, migrations
+from nrem.store import backup, driver, events, memories, migrations, tokens
 from nrem.store.database import Database
 from nrem.store.lock import Lock
 from nrem.wire import Backups
@@ -51,6 +51,8 @@ def restore(home: Path, name: str, *, clock: Clock) -> Restored:
                 memories.verify_rows(db, agent.scope)
             held = backup.contents(db)
         kept = backup.keep(path, clock) if path.exists() else None
+        if kept is not None and kept.contents is not None and "m003_tokens" in kept.contents.schema:
+            _leave_revoked(new, home / "backups" / kept.name)
         backup.put_in_place(new, path)
     except OSError as error:
         raise backup.failed(error) from error
@@ -62,6 +64,19 @@ def restore(home: Path, name: str, *, clock: Clock) -> Restored:
     return Restored(
         name=name, contents=held, kept=kept.name if kept else None, lost=_lost(kept, held) if kept else ()
     )
+
+
+def _leave_revoked(new: Path, replaced: Path) -> None:
+    """Take away the tokens that the replaced store no longer had: a restore must not let anybody in again."""
+    with backup.opened(replaced) as db:
+        known = {token.id for token in tokens.list_(db)}
+    db = driver.connect(new, read_only=False)
+    try:
+        for token in tokens.list_(db):
+            if token.id not in known:
+                tokens.revoke(db, token.id)
+    finally:
+        db.close()
 
 
 def _check(copy: Path) -> None:

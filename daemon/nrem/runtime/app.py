@@ -153,9 +153,11 @@ class App:
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""
         scope = self._scopes.get(agent)
-        if scope is None or (self._serving is not None and not self._serving.instant):
+        if scope is None or (self.embedder is not None and not (self._serving and self._serving.instant)):
             return False
-        return self.store.matrices.is_warm(scope.number, most=WARM_ROWS)
+        with self.store.reading() as db:
+            state = scopes.state(db, scope.number)
+        return self.store.matrices.is_warm(scope.number, state.seq, state.vector_generation, most=WARM_ROWS)
 
     def forget_settings(self, scope: Scope) -> None:
         """Read an agent's settings again at the next use."""

@@ -36,7 +36,7 @@ def set_up(level: int | str = logging.INFO, *, journal: Path = JOURNAL) -> None:
     logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.captureWarnings(True)
     # At info level these tell of every request, and of every step of starting.
-    for name in ("httpx", "uvicorn.error"):
+    for name in ("httpx", "mcp", "uvicorn.error"):
         logging.getLogger(name).setLevel(logging.WARNING)
 
 

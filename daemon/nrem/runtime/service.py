@@ -50,6 +50,7 @@ def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> Non
                 log_config=None,
                 access_log=False,
                 server_header=False,
+                proxy_headers=False,
                 timeout_graceful_shutdown=DRAIN_SECONDS,
             )
         )
@@ -92,8 +93,12 @@ async def _signs_of_life(app: App, server: _Server) -> None:
     interval = notify.watchdog_interval()
     while interval is not None:
         await asyncio.sleep(interval)
-        await asyncio.to_thread(_round_trip, app)
-        notify.watchdog()
+        try:
+            await asyncio.to_thread(_round_trip, app)
+        except NremError as error:
+            log.error("the database does not answer: %s", error.message)
+        else:
+            notify.watchdog()
 
 
 def _round_trip(app: App) -> None:
@@ -108,8 +113,8 @@ def _backfilling(app: App) -> Iterator[None]:
 
     def work() -> None:
         while not stop.wait(BACKFILL_SECONDS):
-            embedder = app.serving_embedder()
             try:
+                embedder = app.serving_embedder()
                 while embedder is not None and not stop.is_set() and reembed.backfill(app.store, embedder):
                     pass
             except NremError as error:
@@ -231,8 +236,10 @@ def _unix(path: Path) -> Iterator[socket.socket]:
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     usual = os.umask(0o177)
     try:
-        path.unlink(missing_ok=True)
+        if path.is_socket():
+            path.unlink()
         listener.bind(str(path))
+        bound = path.stat().st_ino
     except OSError as error:
         listener.close()
         raise ConfigError(
@@ -246,7 +253,9 @@ def _unix(path: Path) -> Iterator[socket.socket]:
         yield listener
     finally:
         listener.close()
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if path.stat().st_ino == bound:
+                path.unlink()
 
 
 @contextlib.contextmanager

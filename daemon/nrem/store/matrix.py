@@ -319,6 +319,10 @@ class Matrix:
                 self.neighbours[order, column] = padded[offset : offset + len(order)]
 
 
+FEW_EVENTS = 64
+"""So many are followed in a moment."""
+
+
 class Matrices:
     """The matrices in use, least recently used ones dropped when they grow too large together."""
 
@@ -326,11 +330,17 @@ class Matrices:
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[int, str | None], Matrix] = OrderedDict()
 
-    def is_warm(self, scope: int, *, most: int) -> bool:
-        """Tell whether a scope's matrix is here, no larger than this, and free."""
+    def is_warm(self, scope: int, seq: int, vector_generation: int, *, most: int) -> bool:
+        """Tell whether a scope's matrix is here, no larger than this, almost up to date, and free."""
         with self._lock:
             known = [matrix for (number, _), matrix in self._kept.items() if number == scope]
-        return bool(known) and all(0 < m.count <= most and not m.lock.locked() for m in known)
+        return bool(known) and all(
+            0 < matrix.count <= most
+            and 0 <= seq - matrix.seq <= FEW_EVENTS
+            and matrix.vector_generation == vector_generation
+            and not matrix.lock.locked()
+            for matrix in known
+        )
 
     def get(self, scope: int, embedder: str | None, dimension: int) -> Matrix:
         """Return a scope's matrix, possibly still empty; lock it, then let it follow."""

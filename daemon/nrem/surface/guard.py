@@ -37,6 +37,7 @@ OPEN = frozenset({"/healthz", "/readyz"})
 OWN_PROGRAMS = frozenset({"cli", "mcp"})
 """What the owner's own programs may call themselves."""
 
+EVERY_ADDRESS = ("0.0.0.0", "::")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 IN_FLIGHT = 512
 BAD_TRIES = 20
@@ -145,7 +146,9 @@ class Guard:
         return caller
 
     def _check_names(self, headers: Headers, *, port: int) -> None:
-        own = {f"{host}:{port}" for host in (*LOOPBACK, self._settings.host)}
+        host = self._settings.host
+        named = () if host in EVERY_ADDRESS else (f"[{host}]" if ":" in host else host,)
+        own = {f"{name}:{port}" for name in (*LOOPBACK, *named)}
         hosts = headers.getlist("host")
         if len(hosts) != 1 or hosts[0].lower() not in own | self._allowed:
             raise Denied(

@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
-from starlette.types import Scope
+from starlette.types import Receive, Scope
 
 from nrem import __version__, wire
 from nrem.core import agents
@@ -29,11 +29,16 @@ from nrem.surface.guard import CALLER, OPERATION, Guard, refused
 from nrem.surface.metrics import Metrics
 
 BODY_BYTES = 1 << 20
+SMALL_BODY_BYTES = 64 << 10
+"""So much is parsed on the event loop."""
 LARGE_BODY_BYTES = 16 << 20
+LARGE_AT_ONCE = 8
 BODY_SECONDS = 30.0
 LARGE = frozenset({"remember_many"})
 THREADS = 64
 LEAST_FREE_BYTES = 64 << 20
+MOST_WAITING = 4096
+PROBE_SECONDS = 1.0
 
 log = logging.getLogger("nrem.http")
 
@@ -45,7 +50,10 @@ class Web:
         self._app = app
         self.metrics = Metrics(app)
         self._threads = ThreadPoolExecutor(THREADS, thread_name_prefix="nrem-http")
-        visitors = mcp.Endpoint(self._visit, body_bytes=BODY_BYTES)
+        self._large = asyncio.Semaphore(LARGE_AT_ONCE)
+        self._probing = asyncio.Lock()
+        self._probed: tuple[float, list[str]] = (0.0, [])
+        visitors = mcp.Endpoint(self._visit, self._in_thread, read_body, body_bytes=BODY_BYTES)
         self.routes = Starlette(
             routes=[
                 *(
@@ -81,8 +89,9 @@ class Web:
         async def run(request: Request) -> Response:
             request.scope[OPERATION] = operation.name
             try:
-                body = await _body(request, operation)
                 caller: Caller = request.scope[CALLER]
+                operations.check_right(caller, operation)
+                body = await self._body(request, operation)
                 if operations.is_quick(self._app, operation.name, body):
                     answer = self._answer(caller, operation, body)
                 else:
@@ -104,6 +113,30 @@ class Web:
         self.metrics.operated(result, time.perf_counter() - begun)
         return wire.write_json(operation, result)
 
+    async def _body(self, request: Request, operation: wire.Operation) -> dict[str, Any]:
+        """Return the fields of a request: of its path, and of its query or its JSON body."""
+        if operation.method in ("GET", "DELETE"):
+            body = wire.from_query(operation.takes, request.query_params.multi_items())
+        elif operation.name in LARGE:
+            async with self._large:
+                body = await self._json(request, LARGE_BODY_BYTES)
+        else:
+            body = await self._json(request, BODY_BYTES)
+        return body | request.path_params
+
+    async def _json(self, request: Request, limit: int) -> dict[str, Any]:
+        text = await read_body(request.receive, limit)
+        if not text:
+            return {}
+        if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+            raise InputError("the body must be JSON", hint="Content-Type: application/json", code="not_json")
+        if request.headers.get("content-encoding", "identity") != "identity":
+            raise InputError("the body must not be compressed", hint="send it as it is", code="not_json")
+        if len(text) <= SMALL_BODY_BYTES:
+            return _parse(text)
+        parsed: dict[str, Any] = await self._in_thread(_parse, text)
+        return parsed
+
     async def _in_thread(self, run: Callable[..., Any], *given: Any) -> Any:
         context = contextvars.copy_context()  # with the id of the request, for what is logged there
         return await asyncio.get_running_loop().run_in_executor(self._threads, context.run, run, *given)
@@ -122,10 +155,14 @@ class Web:
         return JSONResponse({"status": "ok", "version": __version__, "pid": os.getpid()})
 
     async def _readyz(self, request: Request) -> Response:
-        try:
-            problems = await self._in_thread(self._problems)
-        except NremError as error:
-            problems = [error.message]
+        async with self._probing:  # a write for each who asks would be too much for anybody to cause
+            at, problems = self._probed
+            if time.monotonic() - at > PROBE_SECONDS:
+                try:
+                    problems = await self._in_thread(self._problems)
+                except NremError as error:
+                    problems = [error.message]
+                self._probed = (time.monotonic(), problems)
         if problems:
             return JSONResponse({"status": "not ready", "problems": problems}, 503)
         return JSONResponse({"status": "ready"})
@@ -134,6 +171,9 @@ class Web:
         free = shutil.disk_usage(self._app.home).free
         if free < LEAST_FREE_BYTES:
             return [f"only {free >> 20} MiB of disk are free"]
+        waiting = self._app.store.waiting()
+        if waiting > MOST_WAITING:
+            return [f"{waiting} writes are waiting"]
         self._app.store.probe()
         return []
 
@@ -148,34 +188,29 @@ class Web:
         return JSONResponse(wire.openapi(__version__))
 
 
-async def _body(request: Request, operation: wire.Operation) -> dict[str, Any]:
-    """Return the fields of a request: of its path, and of its query or its JSON body."""
-    if operation.method in ("GET", "DELETE"):
-        body = wire.from_query(operation.takes, request.query_params.multi_items())
-    else:
-        body = await _json(request, LARGE_BODY_BYTES if operation.name in LARGE else BODY_BYTES)
-    return body | request.path_params
-
-
-async def _json(request: Request, limit: int) -> dict[str, Any]:
+async def read_body(receive: Receive, limit: int) -> bytes:
+    """Return the body of a request; refuse one that is too large or comes too slowly."""
     text = bytearray()
     try:
         async with asyncio.timeout(BODY_SECONDS):
-            async for chunk in request.stream():
-                text += chunk
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                text += message.get("body", b"")
+                more = message.get("more_body", False)
                 if len(text) > limit:
                     raise InputError(
                         f"the body is larger than {limit} bytes", hint="send less at once", code="too_large"
                     )
     except TimeoutError:
         raise Unavailable("the body did not come", hint="send it at once", code="too_slow") from None
-    if not text:
-        return {}
-    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-        raise InputError("the body must be JSON", hint="Content-Type: application/json", code="not_json")
-    if request.headers.get("content-encoding", "identity") != "identity":
-        raise InputError("the body must not be compressed", hint="send it as it is", code="not_json")
-    body = wire.parse_json(bytes(text), "body")
+    return bytes(text)
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    body = wire.parse_json(text, "body")
     if not isinstance(body, dict):
         raise InputError("the body must be a JSON object", field="body")
     return body

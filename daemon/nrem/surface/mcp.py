@@ -5,15 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import anyio
 import anyio.abc
-import anyio.to_thread
 from starlette.responses import Response
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from nrem import wire
 from nrem.config import Config
@@ -30,6 +29,11 @@ Run = Callable[[str, dict[str, Any]], dict[str, Any]]
 
 VISIT = "nrem.visit"
 """Where a request's scope has its Visit."""
+
+IN_THREAD = "nrem.in_thread"
+"""Where it has what runs a function in a thread."""
+
+InThread = Callable[..., Awaitable[Any]]
 
 NOTHING_FOUND = "No memories found."
 NOTHING_THERE = "No memories yet."
@@ -77,9 +81,18 @@ class Endpoint:
     daemon cuts none off. Each request is for the agent and the caller that it came with, and for no other.
     """
 
-    def __init__(self, visit_for: Callable[[Scope], Visit], *, body_bytes: int) -> None:
+    def __init__(
+        self,
+        visit_for: Callable[[Scope], Visit],
+        in_thread: InThread,
+        read_body: Callable[[Receive, int], Awaitable[bytes]],
+        *,
+        body_bytes: int,
+    ) -> None:
         """`visit_for` is called in a thread with each request's scope; what it raises refuses the request."""
         self._visit_for = visit_for
+        self._in_thread = in_thread
+        self._read_body = read_body
         self._body_bytes = body_bytes
         self._tasks: anyio.abc.TaskGroup | None = None
         self._loading = anyio.Lock()
@@ -100,19 +113,35 @@ class Endpoint:
         if scope["method"] != "POST":  # GET and DELETE are for sessions
             await Response(status_code=405, headers={"Allow": "POST"})(scope, receive, send)
             return
-        scope[VISIT] = await anyio.to_thread.run_sync(self._visit_for, scope)
+        scope[VISIT] = await self._in_thread(self._visit_for, scope)
+        scope[IN_THREAD] = self._in_thread
+        body = await self._read_body(receive, self._body_bytes)
         manager = await self._started()
-        await manager.handle_request(scope, receive, send)
+        await manager.handle_request(scope, _replayed(body, receive), send)
 
     async def _started(self) -> StreamableHTTPSessionManager:
         async with self._loading:
             if self._manager is None:
                 assert self._tasks is not None, "the endpoint serves only within its lifespan"
                 # The import takes a good part of a second, in which others are served.
-                manager = await anyio.to_thread.run_sync(_make_manager, self._body_bytes)
+                manager = await self._in_thread(_make_manager, self._body_bytes)
                 await self._tasks.start(_hold, manager)
                 self._manager = manager
         return self._manager
+
+
+def _replayed(body: bytes, receive: Receive) -> Receive:
+    """Return what gives a body that was read before, and then what still comes."""
+    given = False
+
+    async def again() -> Message:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return again
 
 
 def _make_manager(body_bytes: int) -> StreamableHTTPSessionManager:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-import anyio.to_thread
 import mcp_types as types
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import Server
@@ -63,7 +63,7 @@ async def _call_tool(context: Context, params: types.CallToolRequestParams) -> t
         tool = mcp.get_tool(visit, params.name)
     except NremError as error:
         raise _protocol_error(error) from None
-    answer = await anyio.to_thread.run_sync(mcp.call, visit, tool, params.arguments or {})
+    answer: mcp.Answer = await _in_thread(context, mcp.call, visit, tool, params.arguments or {})
     return types.CallToolResult(
         content=[types.TextContent(text=text) for text in answer.texts],
         structured_content=answer.data,
@@ -94,7 +94,7 @@ async def _read_resource(
     visit = _visit(context)
     try:
         resource = mcp.get_resource(visit, str(params.uri))
-        text = await anyio.to_thread.run_sync(mcp.read, visit, resource)
+        text: str = await _in_thread(context, mcp.read, visit, resource)
     except NremError as error:
         raise _protocol_error(error) from None
     contents = types.TextResourceContents(uri=resource.uri, mime_type="text/plain", text=text)
@@ -105,6 +105,12 @@ def _visit(context: Context) -> mcp.Visit:
     assert context.request is not None, "every request comes over HTTP"
     visit: mcp.Visit = context.request.scope[mcp.VISIT]
     return visit
+
+
+async def _in_thread(context: Context, run: Callable[..., Any], *given: Any) -> Any:
+    """Run in the daemon's own threads, which nobody waits for when it stops."""
+    assert context.request is not None, "every request comes over HTTP"
+    return await context.request.scope[mcp.IN_THREAD](run, *given)
 
 
 def _tool(tool: AnyTool) -> types.Tool:

@@ -19,6 +19,7 @@ from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
 
 log = logging.getLogger("nrem.operations")
+FEW_HITS = range(51)
 
 
 def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -31,16 +32,23 @@ def call(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> dict[s
 def execute(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> Any:
     """Run an operation by name on what came over the wire; return the record that it gives."""
     operation = wire.OPERATIONS[name]
-    if not caller.may(operation.right):
-        raise Denied(f"this needs the right {operation.right}", hint="use a token that has it")
+    check_right(caller, operation)
     request = wire.read(operation.takes, body)
     _check_reach(caller, operation, request)
     return BINDING[name](app, caller, request)
 
 
+def check_right(caller: Caller, operation: wire.Operation) -> None:
+    """Refuse whoever may not do such a thing at all."""
+    if not caller.may(operation.right):
+        raise Denied(f"this needs the right {operation.right}", hint="use a token that has it")
+
+
 def is_quick(app: App, name: str, body: Mapping[str, Any]) -> bool:
     """Tell whether an operation is done sooner than a thread for it could be found."""
-    return name == "recall" and app.is_warm(str(body.get("agent")))
+    if name != "recall" or body.get("limit", body.get("top_k", 0)) not in FEW_HITS:
+        return False
+    return app.is_warm(str(body.get("agent")))
 
 
 def _check_reach(caller: Caller, operation: wire.Operation, request: wire.Input) -> None:

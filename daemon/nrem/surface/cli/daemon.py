@@ -65,6 +65,7 @@ def _run(home: Path, path: Path, flags: dict[str, object]) -> None:
     from nrem.surface.http import Web
 
     logs.set_up()
+    os.umask(0o077)
     with App.open(home, create=True, flags=flags) as app:
         web = Web(app)
         service.serve(app, web.guard, path, reload=web.reload)

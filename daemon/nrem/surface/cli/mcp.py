@@ -16,17 +16,14 @@ import click
 import httpx
 
 from nrem import config, wire
-from nrem.client import CONNECT_SECONDS, is_up
+from nrem.client import CONNECT_SECONDS, Client, is_up, unix_transport
 from nrem.errors import InvalidField, Unavailable
 from nrem.surface.cli import daemon
-from nrem.surface.cli.shared import Command
+from nrem.surface.cli.shared import Command, keep_token
 
 ANSWER_SECONDS = 60.0
 AT_ONCE = 16
 """How many requests of a client are under way together."""
-
-KEEP_SECONDS = 2.0
-"""How long an idle connection is used again; the daemon closes one after five."""
 
 SERVER_ERROR = -32000
 """The code of JSON-RPC for what the server could not do."""
@@ -54,8 +51,11 @@ def mcp_command(agent: str, start: bool) -> None:
             )
         daemon.start(home, path)
     token = _token(home, agent)
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    with Bridge(path, agent, headers) as bridge:
+    if token is None:
+        with Client(path, ingress="cli") as client:
+            keep_token(client.call, agent)
+        token = _token(home, agent)
+    with Bridge(path, agent, {"Authorization": f"Bearer {token}"}) as bridge:
         bridge.serve()
 
 
@@ -84,11 +84,10 @@ class Bridge:
 
     def __init__(self, path: Path, agent: str, headers: dict[str, str]) -> None:
         self._http = httpx.Client(
-            transport=httpx.HTTPTransport(uds=str(path)),
+            transport=unix_transport(path),
             base_url="http://nrem",
             headers=headers | {"Accept": "application/json, text/event-stream"},
             timeout=httpx.Timeout(ANSWER_SECONDS, connect=CONNECT_SECONDS),
-            limits=httpx.Limits(keepalive_expiry=KEEP_SECONDS),
         )
         self._path = f"/mcp/{wire.path_part(agent)}"
         self._version: str | None = None
