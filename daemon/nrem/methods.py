@@ -506,6 +506,11 @@ class Methods(abc.ABC):
         found: wire.CheckpointMade = self._run("checkpoint", {"agent": agent, "note": note})
         return found
 
+    def read_file(self, path: str, *, agent: str | None = None) -> wire.WorkspaceFile:
+        """Read a text file of an agent's workspace."""
+        found: wire.WorkspaceFile = self._run("read_file", {"agent": agent, "path": path})
+        return found
+
     def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
         found: wire.Log = self._run("log", {"agent": agent, "limit": limit})

@@ -59,8 +59,8 @@ def test_only_operations_that_tools_use_have_an_answer_for_people() -> None:
     assert set(mcp.RENDERED) <= {tool.operation for tool in TYPED}
 
 
-def test_resources_list_memories() -> None:
+def test_resources_list_memories_or_read_a_file() -> None:
     for resource in RESOURCES:
         operation = wire.OPERATIONS[resource.operation]
         assert set(resource.preset) <= set(operation.takes.model_fields)
-        assert "memories" in inspect.get_annotations(operation.gives)
+        assert {"memories", "content"} & inspect.get_annotations(operation.gives).keys()

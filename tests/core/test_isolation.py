@@ -26,6 +26,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "set_agent_config": {"config": {}, "message": "none"},
     "remove_agent": {"erase": True},
     "recall": {"query": "note"},
+    "read_file": {"path": "USER.md"},
 }
 
 

@@ -378,7 +378,7 @@ def test_one_tool_remembers_recalls_and_forgets(
     app: App, use: Use, names: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unified(app, monkeypatch)
-    assert names() == ["memory", "nrem://procedures"]
+    assert names() == ["memory", "nrem://memory", "nrem://procedures"]
     stored = use("memory", action="remember", content="Luis likes tea", tags=["luis"])
     id = stored.structured_content["id"]
     assert stored.structured_content == {"ok": True, "id": id}
@@ -436,6 +436,13 @@ def test_a_wrong_call_of_the_one_tool_is_an_error_result(
 
 
 # Resources
+
+
+def test_memory_md_can_be_read(talk: Talk, app: App) -> None:
+    file = app.home / "workspaces/ana/MEMORY.md"
+    file.write_text("# Memory\n\nLuis likes tea.\n")
+    [given] = talk(lambda client: client.read_resource("nrem://memory")).contents
+    assert given.text == file.read_text()
 
 
 def test_procedures_can_be_read_as_a_text(talk: Talk, call: Call) -> None:

@@ -175,6 +175,8 @@ def call(visit: Visit, tool: AnyTool, arguments: Mapping[str, Any]) -> Answer:
 def read(visit: Visit, resource: Resource) -> str:
     """Return the text of a resource."""
     given = _run(visit, resource.operation, {**resource.preset, "agent": visit.agent})
+    if resource.operation == "read_file":
+        return str(given["content"])
     return rendering.hits(_hit(memory) for memory in given["memories"]) or NOTHING_THERE
 
 

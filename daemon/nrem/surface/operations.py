@@ -11,6 +11,7 @@ from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
+from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
@@ -200,6 +201,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
+    "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),

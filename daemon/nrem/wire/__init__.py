@@ -44,6 +44,7 @@ from nrem.wire.records import (
     LogEntry,
     MemoryRef,
     Page,
+    ReadFile,
     ReadLog,
     Recall,
     Recalled,
@@ -62,6 +63,7 @@ from nrem.wire.records import (
     TokenRef,
     Tokens,
     Versions,
+    WorkspaceFile,
 )
 from nrem.wire.table import OPERATIONS, Operation
 
@@ -108,6 +110,7 @@ __all__ = [
     "MemoryRef",
     "Operation",
     "Page",
+    "ReadFile",
     "ReadLog",
     "Recall",
     "Recalled",
@@ -126,6 +129,7 @@ __all__ = [
     "TokenRef",
     "Tokens",
     "Versions",
+    "WorkspaceFile",
     "from_query",
     "is_blank",
     "openapi",

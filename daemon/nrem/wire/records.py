@@ -478,6 +478,16 @@ class CheckpointMade:
     """Why there is no commit."""
 
 
+class ReadFile(AgentRef):
+    path: Label = Field(description="Within the workspace, such as MEMORY.md or notes/plan.md.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkspaceFile:
+    path: str
+    content: str
+
+
 class ReadLog(AgentRef):
     limit: int = Field(default=20, ge=1, le=100, description="Most commits that are given.")
 

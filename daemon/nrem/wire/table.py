@@ -37,6 +37,7 @@ from nrem.wire.records import (
     Log,
     MemoryRef,
     Page,
+    ReadFile,
     ReadLog,
     Recall,
     Recalled,
@@ -54,6 +55,7 @@ from nrem.wire.records import (
     TokenRef,
     Tokens,
     Versions,
+    WorkspaceFile,
 )
 
 
@@ -285,6 +287,14 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=CheckpointMade,
             right=Right.WRITE,
             patience=600.0,
+        ),
+        Operation(
+            name="read_file",
+            summary="Read a text file of an agent's workspace.",
+            route=f"GET {_A}/workspace/file",
+            takes=ReadFile,
+            gives=WorkspaceFile,
+            right=Right.READ,
         ),
         Operation(
             name="log",

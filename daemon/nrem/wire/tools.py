@@ -153,7 +153,7 @@ AnyTool = Tool | ActionTool
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resource:
-    """What an operation lists, as a text that a client can attach."""
+    """What an operation reads or lists, as a text that a client can attach."""
 
     uri: str
     name: str
@@ -342,6 +342,14 @@ UNIFIED = (
 TOOLSETS: Mapping[str, tuple[AnyTool, ...]] = {"typed": TYPED, "unified": UNIFIED}
 
 RESOURCES = (
+    Resource(
+        uri="nrem://memory",
+        name="MEMORY.md",
+        title="Memory",
+        description="What this agent should always have in mind.",
+        operation="read_file",
+        preset={"path": "MEMORY.md"},
+    ),
     Resource(
         uri="nrem://procedures",
         name="procedures",
