@@ -6,6 +6,7 @@ import gzip
 import json
 import math
 import traceback
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,22 @@ def test_a_key_file_that_cannot_be_read_is_a_config_error(
 
 
 # Tries
+
+
+def test_calls_are_counted_by_how_they_end(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: Counter[tuple[str, str]] = Counter()
+    monkeypatch.setattr(transport, "CALLS", counts)
+    embedder = make("ollama:m", Embeddings(base_url=provider.url))
+    embedder.embed(["x"])
+    for problem, error in (
+        (status(401), ConfigError),
+        (status(400), Unavailable),
+        (status(500), Unavailable),
+    ):
+        provider.always = problem
+        with pytest.raises(error):
+            embedder.embed(["x"])
+    assert counts == {("ollama", "ok"): 1, ("ollama", "refused"): 2, ("ollama", "failed"): 1}
 
 
 @SINGLE

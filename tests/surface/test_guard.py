@@ -347,6 +347,7 @@ def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call
         "nrem_write_commit_seconds_count",
         'nrem_queue_depth{queue="writes"}',
         "nrem_db_size_bytes",
+        "# TYPE nrem_provider_requests_total counter",
         "nrem_wal_size_bytes",
         "nrem_last_backup_timestamp_seconds 1.7803152e+09",
     ):

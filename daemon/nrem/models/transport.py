@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+from collections import Counter
 from typing import Any
 
 import httpx
@@ -18,6 +19,12 @@ LONGEST_PAUSE = 5.0
 BREAK_AFTER = 3
 """Calls that failed in a row until no more are made for a while."""
 BREAK_SECONDS = 30.0
+
+
+CALLS: Counter[tuple[str, str]] = Counter()
+"""Calls of this process, by provider and how they ended: ok, refused or failed."""
+
+_counting = threading.Lock()
 
 
 class Transport:
@@ -52,7 +59,11 @@ class Transport:
                 )
         try:
             answer = self._try(path, body)
+        except ConfigError:
+            self._count("refused")
+            raise
         except Unavailable as error:
+            self._count("refused" if error.code == "provider_refused" else "failed")
             if error.code == "provider_refused":  # it answers; this one request was wrong
                 raise
             with self._lock:
@@ -60,9 +71,14 @@ class Transport:
                 if self._failures >= BREAK_AFTER:
                     self._closed_until = time.monotonic() + BREAK_SECONDS
             raise
+        self._count("ok")
         with self._lock:
             self._failures = 0
         return answer
+
+    def _count(self, result: str) -> None:
+        with _counting:
+            CALLS[self._provider, result] += 1
 
     def close(self) -> None:
         self._client.close()

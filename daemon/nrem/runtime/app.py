@@ -12,7 +12,7 @@ from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
 from nrem.model import Scope
-from nrem.models import embeddings
+from nrem.models import embeddings, transport
 from nrem.models.embeddings import Embedder
 from nrem.store import scopes, vectors
 from nrem.store.database import Database, open_database
@@ -158,6 +158,10 @@ class App:
         with self.store.reading() as db:
             state = scopes.state(db, scope.number)
         return self.store.matrices.is_warm(scope.number, state.seq, state.vector_generation, most=WARM_ROWS)
+
+    def provider_calls(self) -> Mapping[tuple[str, str], int]:
+        """Return how many calls each provider got, by how they ended."""
+        return dict(transport.CALLS)
 
     def forget_settings(self, scope: Scope) -> None:
         """Read an agent's settings again at the next use."""

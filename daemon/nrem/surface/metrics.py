@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from nrem import __version__
 from nrem.core import backup
@@ -65,7 +65,7 @@ class Metrics:
     def text(self) -> bytes:
         return generate_latest(self._registry)
 
-    def collect(self) -> Iterator[GaugeMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
         """Give what is looked up when it is asked for."""
         build = GaugeMetricFamily("nrem_build_info", "The version that runs.", labels=["version"])
         build.add_metric([__version__], 1)
@@ -78,6 +78,12 @@ class Metrics:
             yield GaugeMetricFamily(
                 "nrem_last_backup_timestamp_seconds", "When the newest backup was made.", value=newest / 1000
             )
+        calls = CounterMetricFamily(
+            "nrem_provider_requests", "Calls of providers of models.", labels=["provider", "result"]
+        )
+        for (provider, result), count in self._app.provider_calls().items():
+            calls.add_metric([provider, result], count)
+        yield calls
         depth = GaugeMetricFamily("nrem_queue_depth", "What waits to be done.", labels=["queue"])
         depth.add_metric(["writes"], self._app.store.waiting())
         yield depth
