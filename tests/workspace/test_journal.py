@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from nrem.errors import Conflict, Corrupt
 from nrem.model import Event, StateRecord
 from nrem.policy import chain
-from nrem.store import events as store_events
 from nrem.workspace import journal
 from nrem.workspace.journal import Message
 
@@ -54,14 +53,6 @@ def test_events_come_back_as_they_went(payloads: list[object]) -> None:
     files = journal.render_events(made)
     assert list(journal.parse_events(files)) == made
     assert journal.render_events(made) == files
-
-
-def test_the_hashes_are_the_stores() -> None:
-    value = {"b": [1, 2.5, None, "ü\u2028"], "a": {"x": True}}
-    assert chain.canonical(value) == store_events.canonical(value)
-    assert chain.hash_payload(b"salt", "text") == store_events.hash_payload(b"salt", "text")
-    assert chain.link(b"p" * 32, 1, "x", b"y") == store_events.link(b"p" * 32, 1, "x", b"y")
-    assert chain.GENESIS == store_events.GENESIS
 
 
 def test_paths_are_by_number_in_folders_of_a_hundred() -> None:

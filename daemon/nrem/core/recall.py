@@ -18,8 +18,9 @@ from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
 from nrem.model import Caller, Filter, Memory, Scope
 from nrem.models.embeddings import Embedder, embed_all, pack, unpack
 from nrem.policy import ranking, terms, timewords
+from nrem.policy.chain import canonical
 from nrem.policy.ranking import Mode, Profile, Scores
-from nrem.store import events, listing, recalls, scopes, search, vectors
+from nrem.store import listing, recalls, scopes, search, vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
@@ -373,7 +374,7 @@ def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by:
         actor=by.caller.actor,
         ingress=by.caller.ingress,
         query=asked.text,
-        request=events.canonical(given),
+        request=canonical(given),
         seq=found.seq,
         config_hash=settings.fingerprint,
         ranker=f"{ranking.VERSION}.{terms.VERSION}",

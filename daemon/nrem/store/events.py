@@ -6,26 +6,14 @@ payload. Payload and salt stand beside the chain, so that erasing them leaves a 
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
 from nrem.errors import Corrupt
 from nrem.model import By, Event
+from nrem.policy.chain import GENESIS, canonical, fits, hash_payload, link
 from nrem.store.driver import Connection
-
-GENESIS = b"\0" * 32
-
-
-def canonical(value: Any) -> str:
-    """Return the one JSON text of a value: keys sorted, no spaces."""
-    return _encode(value)
-
-
-# Made once: json.dumps makes an encoder at every call that has options.
-_encode = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
 
 
 def record(db: Connection, scope: int, op: str, subject: str, payload: Any, by: By) -> Event:
@@ -47,15 +35,6 @@ def record(db: Connection, scope: int, op: str, subject: str, payload: Any, by: 
         seq=seq, at=at, op=op, subject=subject, actor=by.actor, cause=by.cause,
         payload_hash=payload_hash, chain=chain, payload=text, salt=salt,
     )  # fmt: skip
-
-
-def hash_payload(salt: bytes, text: str) -> bytes:
-    return hashlib.sha256(salt + text.encode()).digest()
-
-
-def link(previous: bytes, *fields: int | str | bytes) -> bytes:
-    parts = [field.hex() if isinstance(field, bytes) else field for field in fields]
-    return hashlib.sha256(previous + canonical(parts).encode()).digest()
 
 
 def read(db: Connection, scope: int, *, subject: str | None = None) -> Iterator[Event]:
@@ -91,18 +70,6 @@ def verify(db: Connection, scope: int) -> int:
 
 def _fits(event: Event, previous: bytes, seq: int) -> bool:
     try:
-        chain = link(
-            previous,
-            event.seq,
-            event.at,
-            event.op,
-            event.subject,
-            event.actor,
-            event.cause,
-            event.payload_hash,
-        )
-        erased = event.payload is None and event.salt is None
-        kept = erased or hash_payload(event.salt or b"", event.payload or "") == event.payload_hash
+        return event.seq == seq and fits(event, previous)
     except (AttributeError, TypeError, ValueError):  # a changed byte can also change what type a value has
         return False
-    return event.seq == seq and event.chain == chain and kept

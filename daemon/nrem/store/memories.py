@@ -11,6 +11,7 @@ from typing import Any
 from nrem.errors import Conflict, Corrupt, NotFound
 from nrem.model import DEDUPLICATED, By, Event, Kind, Memory, Provenance, Role, Trust, Use, Version
 from nrem.policy import secrets
+from nrem.policy.chain import canonical
 from nrem.store import events, scopes, search, vectors
 from nrem.store.driver import Connection, Row
 from nrem.store.vectors import Vector
@@ -230,7 +231,7 @@ def verify_rows(db: Connection, scope: int) -> int:
 
 def _is_as_made(row: Row) -> bool:
     try:
-        same: bool = row["payload"] == events.canonical(payload(from_row(row)))
+        same: bool = row["payload"] == canonical(payload(from_row(row)))
         return same and row["content_hash"] == content_hash(row["content"])
     except (
         AttributeError,

@@ -8,6 +8,7 @@ from typing import Any
 
 from nrem.errors import Conflict, NotFound
 from nrem.model import AgentConfig, By, Scope
+from nrem.policy.chain import canonical
 from nrem.store import events
 from nrem.store.driver import Connection
 
@@ -157,7 +158,7 @@ def put_config(db: Connection, scope: Scope, config: dict[str, Any], message: st
     event = events.record(db, scope.number, "agent.config", scope.name, payload, by)
     db.execute(
         "insert into agent_configs (scope, version, config, message, actor, at) values (?, ?, ?, ?, ?, ?)",
-        (scope.number, version, events.canonical(config), message, by.actor, event.at),
+        (scope.number, version, canonical(config), message, by.actor, event.at),
     )
     return AgentConfig(version=version, config=config, message=message, actor=by.actor, at=event.at)
 

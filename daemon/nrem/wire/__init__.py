@@ -3,27 +3,41 @@
 `read` turns what came over the wire into a checked record, once, so that nothing below checks again.
 """
 
-from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
-from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
-from nrem.wire.openapi import openapi
-from nrem.wire.records import (
+from nrem.wire.agents import (
     AddAgent,
     Agent,
     AgentConfigs,
-    AgentRef,
     Agents,
+    CreatedToken,
+    CreateToken,
+    ListAgents,
+    ListTokens,
+    RemoveAgent,
+    RemovedAgent,
+    RevokedToken,
+    SetAgentConfig,
+    Token,
+    TokenRef,
+    Tokens,
+)
+from nrem.wire.care import (
     Backups,
+    CreateBackup,
+    Diagnosis,
+    Doctor,
+    ListBackups,
+)
+from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
+from nrem.wire.common import (
+    AgentRef,
+    Input,
+)
+from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
+from nrem.wire.memories import (
     Changed,
-    Checkpoint,
-    CheckpointMade,
     Clear,
     Cleared,
     Conditions,
-    CreateBackup,
-    CreatedToken,
-    CreateToken,
-    Diagnosis,
-    Doctor,
     Draft,
     Edit,
     Embed,
@@ -34,38 +48,32 @@ from nrem.wire.records import (
     Forgotten,
     Hit,
     InitRunnerMemory,
-    Input,
-    LeftOut,
-    ListAgents,
-    ListBackups,
     ListMemories,
-    ListTokens,
-    Log,
-    LogEntry,
     MemoryRef,
     Page,
-    ReadFile,
-    ReadLog,
     Recall,
     Recalled,
     Reembed,
     Reembedded,
     Remember,
     RememberMany,
-    RemoveAgent,
-    RemovedAgent,
-    RevokedToken,
-    SetAgentConfig,
     Shown,
     Stored,
     StoredMany,
-    Token,
-    TokenRef,
-    Tokens,
     Versions,
+)
+from nrem.wire.openapi import openapi
+from nrem.wire.table import OPERATIONS, Operation
+from nrem.wire.workspaces import (
+    Checkpoint,
+    CheckpointMade,
+    LeftOut,
+    Log,
+    LogEntry,
+    ReadFile,
+    ReadLog,
     WorkspaceFile,
 )
-from nrem.wire.table import OPERATIONS, Operation
 
 __all__ = [
     "DEPTH",

@@ -13,8 +13,9 @@ from urllib.parse import quote
 from pydantic import AliasChoices, TypeAdapter, ValidationError
 
 from nrem.errors import InputError, InvalidField
+from nrem.wire.common import Input
 from nrem.wire.fields import DEPTH
-from nrem.wire.records import Draft, Input
+from nrem.wire.memories import Draft
 from nrem.wire.table import Operation
 
 

@@ -16,9 +16,11 @@ from pydantic import Field
 from nrem.errors import InvalidField
 from nrem.model import Kind
 from nrem.wire.codec import adapter, names_of, read
+from nrem.wire.common import Input
 from nrem.wire.fields import PAGE, Content, Label, Tags, Text
-from nrem.wire.records import CheckpointMade, Forgotten, Input, Stored
+from nrem.wire.memories import Forgotten, Stored
 from nrem.wire.table import OPERATIONS
+from nrem.wire.workspaces import CheckpointMade
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,37 +1,31 @@
-"""What the operations take and give."""
+"""What the operations on memories take and give."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AliasChoices, Field
 
 from nrem.model import (
     KIND_ALIASES,
-    AgentConfig,
-    Backup,
     Filter,
-    Finding,
     Kind,
     Memory,
     Moment,
-    Right,
     Version,
 )
+from nrem.wire.common import AgentRef, Input
 from nrem.wire.fields import (
     BATCH,
     PAGE,
-    AgentName,
     Category,
     Content,
     Embedding,
     Json,
     KindWord,
     Label,
-    OrgName,
     Parsed,
-    RightWord,
     Room,
     Session,
     Tags,
@@ -42,16 +36,7 @@ from nrem.wire.fields import (
     User,
     choices,
     slug,
-    yes,
 )
-
-
-class Input(BaseModel):
-    """What an operation takes: exact types, no unknown fields."""
-
-    model_config = ConfigDict(
-        strict=True, extra="forbid", frozen=True, populate_by_name=True, str_max_length=16 << 20
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,114 +51,6 @@ class Stored:
     under its legacy id."""
     redacted: tuple[str, ...] = ()
     """Which secret rules fired; their finds were replaced before anything was written."""
-
-
-# Agents
-
-
-class AgentRef(Input):
-    agent: AgentName = Field(validation_alias=AliasChoices("agent", "agent_id", "agentId"))
-
-
-class AddAgent(AgentRef):
-    pass
-
-
-class ListAgents(Input):
-    pass
-
-
-class RemoveAgent(AgentRef):
-    erase: Annotated[bool, AfterValidator(yes)] = Field(
-        description="Must be true: all memories of the agent and their history are deleted for good."
-    )
-
-
-class SetAgentConfig(AgentRef):
-    config: Json
-    message: Label
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agent:
-    agent: str
-    memories: int
-    created_at: Moment
-    config_version: int = 0
-    unpublished: int = 0
-    """Events that are not in the workspace's git yet."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agents:
-    agents: tuple[Agent, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AgentConfigs:
-    versions: tuple[AgentConfig, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovedAgent:
-    agent: str
-    memories: int
-
-
-# Tokens
-
-
-class CreateToken(Input):
-    agent: AgentName | None = Field(default=None, description="The agent that it is for.")
-    org: OrgName | None = Field(default=None, description="The organisation whose agents it is for.")
-    rights: Annotated[list[RightWord], Field(min_length=1, max_length=len(Right))] = [
-        Right.READ,
-        Right.WRITE,
-        Right.DREAM,
-    ]
-    label: Label | None = Field(default=None, description="What you will know it by.")
-    expires_at: Time | None = None
-
-
-class ListTokens(Input):
-    pass
-
-
-class TokenRef(Input):
-    id: Label
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
-    id: str
-    label: str
-    agent: str | None
-    org: str | None
-    """With neither agent nor org it is for the whole store."""
-    rights: tuple[Right, ...]
-    created_at: Moment
-    expires_at: Moment | None
-    last_used_at: Moment | None
-    """To the minute."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CreatedToken(Token):
-    token: str
-    """The token itself; nothing will show it again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tokens:
-    tokens: tuple[Token, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevokedToken:
-    id: str
-
-
-# Memories
 
 
 class Draft(Input):
@@ -445,98 +322,3 @@ class Forgotten:
 class Versions:
     id: str
     versions: tuple[Version, ...]
-
-
-# Workspaces
-
-
-class Checkpoint(AgentRef):
-    note: Label | None = Field(default=None, description="What the checkpoint is for; ends up in git.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeftOut:
-    """A file that is not in git, and why."""
-
-    path: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointMade:
-    commit: str | None
-    """None when there was nothing to commit."""
-    subject: str | None = None
-    added: int = 0
-    """Memories that are new since the last commit."""
-    changed: int = 0
-    forgotten: int = 0
-    files: int = 0
-    """Files of people's and agents' own that were changed."""
-    left_out: tuple[LeftOut, ...] = ()
-    note: str | None = None
-    """Why there is no commit."""
-
-
-class ReadFile(AgentRef):
-    path: Label = Field(description="Within the workspace, such as MEMORY.md or notes/plan.md.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WorkspaceFile:
-    path: str
-    content: str
-
-
-class ReadLog(AgentRef):
-    limit: int = Field(default=20, ge=1, le=100, description="Most commits that are given.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogEntry:
-    commit: str
-    parent: str | None
-    cause: str
-    """template, checkpoint, idle, shutdown; person for a commit that is not nrem's."""
-    at: Moment
-    subject: str
-    first_event: int | None
-    last_event: int | None
-    added: int
-    changed: int
-    forgotten: int
-    files: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Log:
-    commits: tuple[LogEntry, ...]
-    unpublished: int
-    """Events that are not in git yet."""
-    note: str | None = None
-    """Why there are no commits, where none are made."""
-
-
-# Care
-
-
-class CreateBackup(Input):
-    pass
-
-
-class ListBackups(Input):
-    pass
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Backups:
-    backups: tuple[Backup, ...]
-
-
-class Doctor(Input):
-    deep: bool = Field(default=False, description="Also recompute every event and compare every memory.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
-    findings: tuple[Finding, ...]

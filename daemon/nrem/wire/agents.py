@@ -1,0 +1,120 @@
+"""What the operations on agents and tokens take and give."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
+
+from nrem.model import (
+    AgentConfig,
+    Moment,
+    Right,
+)
+from nrem.wire.common import AgentRef, Input
+from nrem.wire.fields import (
+    AgentName,
+    Json,
+    Label,
+    OrgName,
+    RightWord,
+    Time,
+    yes,
+)
+
+
+class AddAgent(AgentRef):
+    pass
+
+
+class ListAgents(Input):
+    pass
+
+
+class RemoveAgent(AgentRef):
+    erase: Annotated[bool, AfterValidator(yes)] = Field(
+        description="Must be true: all memories of the agent and their history are deleted for good."
+    )
+
+
+class SetAgentConfig(AgentRef):
+    config: Json
+    message: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agent:
+    agent: str
+    memories: int
+    created_at: Moment
+    config_version: int = 0
+    unpublished: int = 0
+    """Events that are not in the workspace's git yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agents:
+    agents: tuple[Agent, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentConfigs:
+    versions: tuple[AgentConfig, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovedAgent:
+    agent: str
+    memories: int
+
+
+# Tokens
+
+
+class CreateToken(Input):
+    agent: AgentName | None = Field(default=None, description="The agent that it is for.")
+    org: OrgName | None = Field(default=None, description="The organisation whose agents it is for.")
+    rights: Annotated[list[RightWord], Field(min_length=1, max_length=len(Right))] = Field(
+        default=[Right.READ, Right.WRITE, Right.DREAM]
+    )
+    label: Label | None = Field(default=None, description="What you will know it by.")
+    expires_at: Time | None = None
+
+
+class ListTokens(Input):
+    pass
+
+
+class TokenRef(Input):
+    id: Label
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Token:
+    id: str
+    label: str
+    agent: str | None
+    org: str | None
+    """With neither agent nor org it is for the whole store."""
+    rights: tuple[Right, ...]
+    created_at: Moment
+    expires_at: Moment | None
+    last_used_at: Moment | None
+    """To the minute."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedToken(Token):
+    token: str
+    """The token itself; nothing will show it again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tokens:
+    tokens: tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RevokedToken:
+    id: str
