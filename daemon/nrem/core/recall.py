@@ -24,6 +24,7 @@ from nrem.store import listing, recalls, scopes, search, vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
+from nrem.store.past import Readable
 from nrem.store.vectors import EmbeddingModelChanged as EmbeddingModelChanged
 from nrem.wire import Explained, Hit, Recall, Recalled
 
@@ -55,7 +56,7 @@ class _Found:
     places: tuple[int, ...]
     question: ranking.Question
     scores: Scores
-    seq: int
+    state: scopes.State
     embedder: str | None
 
     def explained(self) -> list[Explained]:
@@ -69,6 +70,26 @@ class _Found:
             having += np.isin(self.places, term.places)
         shares: list[float] = (having / max(len(self.question.terms), 1)).tolist()
         return shares
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What was found, and for which reading of the question."""
+
+    found: _Found
+    asked: _Asked
+
+    def recalled(self, request: Recall, id: str | None = None) -> Recalled:
+        """Return it as callers are told it; `id` is the record's."""
+        found, asked = self.found, self.asked
+        explained = found.explained() if request.explain else [None] * len(found.memories)
+        return Recalled(
+            recall_id=id,
+            hits=tuple(Hit(memory=m, explain=e) for m, e in zip(found.memories, explained, strict=True)),
+            mode=asked.mode.value,
+            degraded=asked.degraded,
+            notes=asked.notes,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,26 +110,32 @@ def recall(
     clock: Clock,
 ) -> Recalled:
     """Return the hits that fit limit and budget, best first. One snapshot decides; the record is queued."""
-    asked = _take_apart(request, embedder, settings, now=clock.now())
+    answered = answer(store, embedder, settings, scope, request, now=clock.now())
+    id = clock.new_id() if request.observe else None
+    if id is not None:
+        by = _By(id=id, caller=caller, at=clock.now())
+        record = _record(settings, request, answered, by)
+        store.write_soon(functools.partial(recalls.add, scope=scope.number, recall=record))
+    return answered.recalled(request, id)
+
+
+def answer(
+    store: Readable,
+    embedder: Embedder | None,
+    settings: Config,
+    scope: Scope,
+    request: Recall,
+    *,
+    now: int,
+) -> Answer:
+    """Find the hits in one snapshot of a store, of now or of the past, and record nothing."""
+    asked = _take_apart(request, embedder, settings, now=now)
     if embedder is not None and embedder.remote and _lacks_vector(asked):
         with _snapshot(store, scope, embedder, asked) as (db, matrix, _):
             text = _counted(db, matrix, asked).dense_text if matrix.embedder else None
         if text is not None:  # over the network, so outside of the snapshot
             asked = _with_vector(asked, embedder, text)
-    found, asked = _find(store, embedder, settings, scope, request, asked)
-    id = clock.new_id() if request.observe else None
-    if id is not None:
-        by = _By(id=id, caller=caller, at=clock.now())
-        record = _record(settings, request, asked, found, by)
-        store.write_soon(functools.partial(recalls.add, scope=scope.number, recall=record))
-    explained = found.explained() if request.explain else [None] * len(found.memories)
-    return Recalled(
-        recall_id=id,
-        hits=tuple(Hit(memory=m, explain=e) for m, e in zip(found.memories, explained, strict=True)),
-        mode=asked.mode.value,
-        degraded=asked.degraded,
-        notes=asked.notes,
-    )
+    return _find(store, embedder, settings, scope, request, asked)
 
 
 def _take_apart(request: Recall, embedder: Embedder | None, settings: Config, *, now: int) -> _Asked:
@@ -148,14 +175,14 @@ def _take_apart(request: Recall, embedder: Embedder | None, settings: Config, *,
 
 
 def _find(
-    store: Database,
+    store: Readable,
     embedder: Embedder | None,
     settings: Config,
     scope: Scope,
     request: Recall,
     asked: _Asked,
-) -> tuple[_Found, _Asked]:
-    with _snapshot(store, scope, embedder, asked) as (db, matrix, seq):
+) -> Answer:
+    with _snapshot(store, scope, embedder, asked) as (db, matrix, state):
         counted = _counted(db, matrix, asked)
         if embedder is not None and not embedder.remote and matrix.embedder and _lacks_vector(asked):
             asked = _with_vector(asked, embedder, counted.dense_text)
@@ -182,16 +209,16 @@ def _find(
             places=tuple(int(best[i]) for i in kept),
             question=question,
             scores=scores,
-            seq=seq,
+            state=state,
             embedder=matrix.embedder if cosines is not None else None,
         )
-        return found, asked
+        return Answer(found=found, asked=asked)
 
 
 @contextmanager
 def _snapshot(
-    store: Database, scope: Scope, embedder: Embedder | None, asked: _Asked
-) -> Iterator[tuple[Connection, Matrix, int]]:
+    store: Readable, scope: Scope, embedder: Embedder | None, asked: _Asked
+) -> Iterator[tuple[Connection, Matrix, scopes.State]]:
     """Lend a snapshot and the scope's matrix as that snapshot sees it."""
     while True:
         with store.reading() as db:
@@ -206,7 +233,7 @@ def _snapshot(
                 if matrix.seq > state.seq:
                     continue  # another reader has seen more: take a newer snapshot
                 matrix.follow(db, state.seq, state.vector_generation)
-                yield db, matrix, state.seq
+                yield db, matrix, state
                 return
 
 
@@ -362,9 +389,19 @@ def _explain(scores: Scores, question: ranking.Question, place: int, coverage: f
 # The record
 
 
-def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by: _By) -> recalls.Recall:
+def ranker() -> str:
+    """Return the version of what decides an answer."""
+    return f"{ranking.VERSION}.{terms.VERSION}"
+
+
+def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> recalls.Recall:
     """Return what is written down about an answer."""
+    found, asked = answered.found, answered.asked
     given = request.model_dump(mode="json", exclude={"agent", "query", "embedding"}, exclude_defaults=True)
+    if request.budget is not None and "limit" in request.model_fields_set:
+        given["limit"] = request.limit  # beside a budget it matters whether it was given
+    if request.embedding is not None:
+        given["embedding"] = True  # not which one: it is large, and only says that there is no asking again
     if given:
         given = Scrubber(settings, refuse=False).json("request", given)
     return recalls.Recall(
@@ -375,10 +412,11 @@ def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by:
         ingress=by.caller.ingress,
         query=asked.text,
         request=canonical(given),
-        seq=found.seq,
+        seq=found.state.seq,
         config_hash=settings.fingerprint,
-        ranker=f"{ranking.VERSION}.{terms.VERSION}",
+        ranker=ranker(),
         embedder=found.embedder,
+        vector_generation=found.state.vector_generation,
         degraded=",".join(asked.degraded),
         hits=tuple(
             (memory.id, float(found.scores.total[place]), share)

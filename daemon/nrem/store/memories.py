@@ -82,17 +82,23 @@ def insert(
 ) -> None:
     """Store a new memory with its event and its entries in both indexes; its vector may come later."""
     event = events.record(db, scope, "memory.remember", memory.id, payload(memory), by)
-    entry = search.entry(memory)
-    rowid = db.execute(
-        _INSERT, (scope, content_hash(memory.content), event.seq, entry.length, *_values(memory))
-    ).lastrowid
-    assert rowid is not None
-    search.add(db, rowid, scope, entry)
+    rowid, length = add_row(db, scope, memory, event.seq)
     if vector is not None and vectors.fits(db, vector):
         vectors.insert(db, rowid, scope, event.seq, vector)
     elif pending:
         vectors.note_pending(db, rowid)
-    scopes.touch(db, scope, memories=1, terms=entry.length)
+    scopes.touch(db, scope, memories=1, terms=length)
+
+
+def add_row(db: Connection, scope: int, memory: Memory, seq: int) -> tuple[int, int]:
+    """Add the row of an event that happened, with its words; return its number and how many they are."""
+    entry = search.entry(memory)
+    rowid = db.execute(
+        _INSERT, (scope, content_hash(memory.content), seq, entry.length, *_values(memory))
+    ).lastrowid
+    assert rowid is not None
+    search.add(db, rowid, scope, entry)
+    return rowid, entry.length
 
 
 def update(
@@ -248,8 +254,9 @@ def _state(event: Event) -> Memory | None:
 
 def _end_version(db: Connection, scope: int, rowid: int, *, ended: int) -> None:
     db.execute(
-        "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq, embedding)"
-        " select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq, v.embedding from memories m"
+        "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq,"
+        " embedding, embedding_generation) select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq,"
+        " v.embedding, v.generation from memories m"
         " left join vec_memories v on v.memory = m.rowid"
         " and v.embedder = (select value from store_meta where key = 'embedder') where m.rowid = ?",
         (ended, rowid),

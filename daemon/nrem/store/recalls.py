@@ -24,6 +24,8 @@ class Recall:
     """Of ranking and of terms: with another one, the same question may have another answer."""
     embedder: str | None
     degraded: str
+    vector_generation: int | None
+    """Which late vectors it had seen; None for a record from before that was kept."""
     hits: tuple[tuple[str, float, float], ...]
     """Memory, score and coverage, best first."""
 
@@ -34,10 +36,11 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
         return
     db.execute(
         "insert into recalls (scope, id, at, now, actor, ingress, query, request, seq, config_hash, ranker,"
-        " embedder, degraded) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " embedder, degraded, vector_generation) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope, recall.id, recall.at, recall.now, recall.actor, recall.ingress, recall.query,
             recall.request, recall.seq, recall.config_hash, recall.ranker, recall.embedder, recall.degraded,
+            recall.vector_generation,
         ),
     )  # fmt: skip
     db.executemany(
@@ -57,19 +60,40 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
     )
 
 
+_SELECT = (
+    "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded,"
+    " vector_generation from recalls"
+)
+
+
 def find(db: Connection, scope: int, id: str) -> Recall | None:
     """Return the record of an answer; None when there is none, or no more."""
-    row = db.execute(
-        "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded"
-        " from recalls where scope = ? and id = ?",
-        (scope, id),
-    ).fetchone()
+    row = db.execute(f"{_SELECT} where scope = ? and id = ?", (scope, id)).fetchone()
     return _recall(db, scope, row) if row else None
+
+
+def between(db: Connection, scope: int, first: int, last: int, *, limit: int) -> list[Recall]:
+    """Return the answers given from one time to another, both included, oldest first."""
+    rows = db.execute(
+        f"{_SELECT} where scope = ? and at between ? and ? order by at, rowid limit ?",
+        (scope, first, last, limit),
+    )
+    return [_recall(db, scope, row) for row in rows.fetchall()]
+
+
+def of_session(db: Connection, scope: int, session: str, *, limit: int) -> list[Recall]:
+    """Return the answers that were looked for in one session only, oldest first."""
+    rows = db.execute(
+        f"{_SELECT} where scope = ? and request ->> '$.session' = ? order by at, rowid limit ?",
+        (scope, session, limit),
+    )
+    return [_recall(db, scope, row) for row in rows.fetchall()]
 
 
 def _recall(db: Connection, scope: int, row: Row) -> Recall:
     hits = db.execute(
-        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ? order by rank",
+        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ?"
+        " order by rank",
         (scope, row["id"]),
     )
     return Recall(**dict(row), hits=tuple(tuple(hit) for hit in hits))
