@@ -156,6 +156,24 @@ def get(db: Connection, scope: int, id: str) -> Memory:
     return from_row(row)
 
 
+def exists(db: Connection, scope: int, id: str) -> bool:
+    """Tell whether a memory is live."""
+    row = db.execute("select 1 from memories where scope = ? and id = ?", (scope, id)).fetchone()
+    return row is not None
+
+
+def first_seq(db: Connection, scope: int, id: str) -> int:
+    """Return the first event of a memory, also of a forgotten one; raise NotFound for any other id."""
+    row = db.execute(
+        "select min(seq) from events indexed by idx_events_subject"
+        " where scope = ? and subject = ? and op like 'memory.%'",
+        (scope, id),
+    ).fetchone()
+    if row[0] is None:
+        raise _not_found(id)
+    return int(row[0])
+
+
 def use(db: Connection, scope: int, id: str) -> Use:
     """Return how often a memory was recalled."""
     row = db.execute(

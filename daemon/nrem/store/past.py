@@ -28,7 +28,7 @@ KEPT = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Moment:
-    """The last event that had happened, and up to which generation late vectors had come, if that is known."""
+    """The last event that had happened, and the generation of the vectors that had come, if it is known."""
 
     seq: int
     generation: int | None = None

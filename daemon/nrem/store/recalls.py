@@ -90,6 +90,45 @@ def of_session(db: Connection, scope: int, session: str, *, limit: int) -> list[
     return [_recall(db, scope, row) for row in rows.fetchall()]
 
 
+@dataclass(frozen=True, slots=True)
+class Used:
+    """How often, and from when to when, a memory was in an answer."""
+
+    count: int
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question that a memory was an answer to."""
+
+    text: str
+    count: int
+    last: int
+    best_rank: int
+
+
+def use_of(db: Connection, scope: int, memory: str) -> Used:
+    row = db.execute(
+        "select count(*), min(ts_ms), max(ts_ms) from recall_events where scope = ? and memory_id = ?",
+        (scope, memory),
+    ).fetchone()
+    return Used(*row)
+
+
+def queries_for(db: Connection, scope: int, memory: str, *, limit: int) -> list[Query]:
+    """Return the questions that a memory answered most often."""
+    rows = db.execute(
+        "select r.query, count(*), max(e.ts_ms), min(e.rank) from recall_events e"
+        " join recalls r on r.scope = e.scope and r.id = e.recall_id"
+        " where e.scope = ? and e.memory_id = ? group by r.query"
+        " order by count(*) desc, max(e.ts_ms) desc, r.query limit ?",
+        (scope, memory, limit),
+    )
+    return [Query(*row) for row in rows]
+
+
 def _recall(db: Connection, scope: int, row: Row) -> Recall:
     hits = db.execute(
         "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ?"

@@ -34,6 +34,7 @@ from nrem.wire.common import (
 )
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
 from nrem.wire.memories import (
+    AsOf,
     Changed,
     Clear,
     Cleared,
@@ -63,6 +64,18 @@ from nrem.wire.memories import (
     Versions,
 )
 from nrem.wire.openapi import openapi
+from nrem.wire.replays import (
+    Bisect,
+    Bisected,
+    FieldChange,
+    Replay,
+    Replayed,
+    ReplayedHit,
+    Replays,
+    Why,
+    WhyEvent,
+    WhyQuery,
+)
 from nrem.wire.table import OPERATIONS, Operation
 from nrem.wire.workspaces import (
     Checkpoint,
@@ -85,7 +98,10 @@ __all__ = [
     "AgentConfigs",
     "AgentRef",
     "Agents",
+    "AsOf",
     "Backups",
+    "Bisect",
+    "Bisected",
     "Changed",
     "Checkpoint",
     "CheckpointMade",
@@ -104,6 +120,7 @@ __all__ = [
     "Explained",
     "Export",
     "Exported",
+    "FieldChange",
     "Forgotten",
     "Hit",
     "InitRunnerMemory",
@@ -128,6 +145,10 @@ __all__ = [
     "RememberMany",
     "RemoveAgent",
     "RemovedAgent",
+    "Replay",
+    "Replayed",
+    "ReplayedHit",
+    "Replays",
     "RevokedToken",
     "SetAgentConfig",
     "Shown",
@@ -137,6 +158,9 @@ __all__ = [
     "TokenRef",
     "Tokens",
     "Versions",
+    "Why",
+    "WhyEvent",
+    "WhyQuery",
     "WorkspaceFile",
     "from_query",
     "is_blank",
