@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable
@@ -18,35 +19,37 @@ from nrem.core.reembed import backfill
 from nrem.errors import Conflict, Unavailable
 from nrem.runtime.app import App
 
-EXAMPLES = int(os.environ.get("NREM_TEST_EXAMPLES", "40"))
-WORDS = ["tea", "green", "luis", "deploy", "friday", "tea?", "ana", "port", "yesterday"]
+EXAMPLES = int(os.environ.get("NREM_TEST_EXAMPLES", "120"))
+WORDS = ["tea", "green", "luis", "tea?", "yesterday"]
 AGENTS = ["ana", "ben"]
 
-texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map(" ".join)
+texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=2).map(" ".join)
 agents = st.sampled_from(AGENTS)
-places = st.integers(0, 30)
-steps = st.one_of(
-    st.tuples(
-        st.just("remember"),
-        agents,
-        texts,
-        st.sampled_from(["semantic", "message", "episodic", "fact"]),
-        st.sampled_from([None, "s1", "s2"]),
-        st.sampled_from([None, "luis", "ana"]),
-        st.sampled_from([None, 3, 40]),
-    ),
+places = st.integers(0, 6)
+remembering = st.tuples(
+    st.just("remember"),
+    agents,
+    texts,
+    st.sampled_from(["episodic", "episodic", "semantic", "message"]),
+    st.sampled_from([None, "s1", "s2"]),
+    st.sampled_from([None, None, "luis"]),
+    st.sampled_from([None, None, 3]),
+)
+changing = st.one_of(
     st.tuples(st.just("edit"), agents, places, texts),
     st.tuples(st.just("tag"), agents, places, st.sampled_from(["port", "tea"])),
     st.tuples(st.just("pin"), agents, places),
     st.tuples(st.just("forget"), agents, places),
     st.tuples(st.just("checkpoint"), agents),
-    st.tuples(st.just("embedder"), st.booleans()),
-    st.tuples(st.just("backfill")),
     st.tuples(st.just("wait"), st.sampled_from([0, 1, 5, 86_400])),
-    st.tuples(
-        st.just("recall"),
-        agents,
-        texts,
+)
+vectors_coming_late = st.one_of(st.tuples(st.just("embedder"), st.booleans()), st.just(("backfill",)))
+recalling = st.tuples(
+    st.just("recall"),
+    agents,
+    texts,
+    st.one_of(
+        st.just({}),
         st.fixed_dictionaries(
             {},
             optional={
@@ -63,6 +66,7 @@ steps = st.one_of(
         ),
     ),
 )
+steps = st.one_of(remembering, changing, vectors_coming_late, recalling)
 
 
 class Fickle(HashEmbedder):
@@ -105,10 +109,8 @@ class World:
 
     def do_edit(self, agent: str, place: int, text: str) -> None:
         if id := self.live(agent, place):
-            try:
+            with contextlib.suppress(Conflict):  # another one may have this text
                 self.call("edit_memory", agent=agent, id=id, content=text)
-            except Conflict:
-                pass  # another one has this text
 
     def do_tag(self, agent: str, place: int, tag: str) -> None:
         if id := self.live(agent, place):
@@ -161,14 +163,18 @@ def check(world: World) -> None:
         world.embedder.up = True
         [replayed] = world.call("replay", agent=agent, of=then["recall_id"])["recalls"]
         assert (replayed["outcome"], replayed["causes"]) == ("equal", [])
-        assert [(hit["id"], hit["score"]) for hit in replayed["now"]] == [(id, s) for id, _, s, _ in told(then)]
+        assert [(hit["id"], hit["score"]) for hit in replayed["now"]] == [
+            (id, s) for id, _, s, _ in told(then)
+        ]
 
 
 @pytest.mark.rows(105, 113)
 @settings(
-    max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=EXAMPLES,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
-@given(st.lists(steps, min_size=5, max_size=40))
+@given(st.lists(steps, min_size=10, max_size=60))
 def test_as_of_every_past_recall_is_what_was_answered_then(happening: list[tuple[Any, ...]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         clock, embedder = ManualClock(), Fickle()
