@@ -35,6 +35,9 @@ COMMANDS = {
     "reembed": "recalling",
     "checkpoint": "workspace",
     "log": "workspace",
+    "why": "replaying",
+    "replay": "replaying",
+    "bisect": "replaying",
     "backup": "care",
     "doctor": "care",
 }
