@@ -511,6 +511,16 @@ class Methods(abc.ABC):
         found: wire.WorkspaceFile = self._run("read_file", {"agent": agent, "path": path})
         return found
 
+    def write_file(self, path: str, content: str, *, agent: str | None = None) -> wire.WrittenFile:
+        """Write a text file of an agent's workspace, as a whole."""
+        found: wire.WrittenFile = self._run("write_file", {"agent": agent, "path": path, "content": content})
+        return found
+
+    def list_files(self, *, agent: str | None = None, path: str | None = None) -> wire.ListedFiles:
+        """List the files and folders in a folder of an agent's workspace."""
+        found: wire.ListedFiles = self._run("list_files", {"agent": agent, "path": path})
+        return found
+
     def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
         found: wire.Log = self._run("log", {"agent": agent, "limit": limit})

@@ -11,10 +11,12 @@ from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
+from nrem.core.list_files import list_files
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
+from nrem.core.write_file import write_file
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -162,6 +164,12 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     return recorded
 
 
+def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.WrittenFile:
+    scope = app.scope(request.agent)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return write_file(app.store, workspace, settings, scope, request, caller=caller)
+
+
 def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     scope = app.scope(request.agent)
     return read_log(app.store, app.settings(scope), scope, limit=request.limit)
@@ -202,6 +210,8 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
+    "write_file": _write_file,
+    "list_files": lambda app, caller, r: list_files(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),

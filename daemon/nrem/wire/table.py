@@ -60,10 +60,14 @@ from nrem.wire.memories import (
 from nrem.wire.workspaces import (
     Checkpoint,
     CheckpointMade,
+    ListedFiles,
+    ListFiles,
     Log,
     ReadFile,
     ReadLog,
     WorkspaceFile,
+    WriteFile,
+    WrittenFile,
 )
 
 
@@ -302,6 +306,22 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/workspace/file",
             takes=ReadFile,
             gives=WorkspaceFile,
+            right=Right.READ,
+        ),
+        Operation(
+            name="write_file",
+            summary="Write a text file of an agent's workspace, as a whole.",
+            route=f"PUT {_A}/workspace/file",
+            takes=WriteFile,
+            gives=WrittenFile,
+            right=Right.WRITE,
+        ),
+        Operation(
+            name="list_files",
+            summary="List the files and folders in a folder of an agent's workspace.",
+            route=f"GET {_A}/workspace/files",
+            takes=ListFiles,
+            gives=ListedFiles,
             right=Right.READ,
         ),
         Operation(

@@ -12,6 +12,7 @@ from nrem.model import (
 from nrem.wire.common import AgentRef
 from nrem.wire.fields import (
     Label,
+    Text,
 )
 
 
@@ -51,6 +52,37 @@ class ReadFile(AgentRef):
 class WorkspaceFile:
     path: str
     content: str
+
+
+class WriteFile(AgentRef):
+    path: Label = Field(description="Within the workspace, such as notes/plan.md; folders are made.")
+    content: Text = Field(description="The whole text of the file, 1 MiB at most.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    path: str
+    size: int
+    """In bytes."""
+
+
+class ListFiles(AgentRef):
+    path: Label | None = Field(default=None, description="A folder of the workspace; its top if not given.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFile:
+    path: str
+    folder: bool
+    size: int
+    """In bytes; 0 for a folder."""
+    changed_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFiles:
+    files: tuple[ListedFile, ...]
+    """By path. Links, devices, files with a second name and git's own are left out."""
 
 
 class ReadLog(AgentRef):

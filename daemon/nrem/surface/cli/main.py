@@ -33,6 +33,7 @@ COMMANDS = {
     "import": "exchange",
     "embed": "recalling",
     "reembed": "recalling",
+    "file": "files",
     "checkpoint": "workspace",
     "log": "workspace",
     "backup": "care",
