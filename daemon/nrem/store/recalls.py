@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nrem.store.driver import Connection
+from nrem.store.driver import Connection, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +55,21 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
         " last_accessed_at = max(last_accessed_at, :at)",
         [{"scope": scope, "id": memory, "at": recall.at} for memory, _, _ in recall.hits],
     )
+
+
+def find(db: Connection, scope: int, id: str) -> Recall | None:
+    """Return the record of an answer; None when there is none, or no more."""
+    row = db.execute(
+        "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded"
+        " from recalls where scope = ? and id = ?",
+        (scope, id),
+    ).fetchone()
+    return _recall(db, scope, row) if row else None
+
+
+def _recall(db: Connection, scope: int, row: Row) -> Recall:
+    hits = db.execute(
+        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ? order by rank",
+        (scope, row["id"]),
+    )
+    return Recall(**dict(row), hits=tuple(tuple(hit) for hit in hits))
