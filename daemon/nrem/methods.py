@@ -521,9 +521,23 @@ class Methods(abc.ABC):
         found: wire.ListedFiles = self._run("list_files", {"agent": agent, "path": path})
         return found
 
-    def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
+    def show_file(self, commit: str, path: str, *, agent: str | None = None) -> wire.ShownFile:
+        """Show a text file as it was in a commit of an agent's workspace."""
+        found: wire.ShownFile = self._run("show_file", {"agent": agent, "commit": commit, "path": path})
+        return found
+
+    def diff(
+        self, a: str, *, agent: str | None = None, b: str | None = None, text: bool | None = None
+    ) -> wire.Differences:
+        """Tell what became of memories and files between two points of the past."""
+        found: wire.Differences = self._run("diff", {"agent": agent, "a": a, "b": b, "text": text})
+        return found
+
+    def log(
+        self, *, agent: str | None = None, limit: int | None = None, include_diff: bool | None = None
+    ) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
-        found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
+        found: wire.Log = self._run("log", {"agent": agent, "limit": limit, "include_diff": include_diff})
         return found
 
     def create_backup(self) -> model.Backup:

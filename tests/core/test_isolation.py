@@ -26,7 +26,9 @@ NEEDS: dict[str, dict[str, Any]] = {
     "set_agent_config": {"config": {}, "message": "none"},
     "remove_agent": {"erase": True},
     "recall": {"query": "note"},
+    "diff": {"a": "yesterday"},
     "read_file": {"path": "USER.md"},
+    "show_file": {"commit": "main", "path": "USER.md"},
     "write_file": {"path": "USER.md", "content": "ben's"},
 }
 

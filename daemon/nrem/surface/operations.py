@@ -8,6 +8,7 @@ from typing import Any
 
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
+from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
@@ -16,6 +17,7 @@ from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
+from nrem.core.show_file import show_file
 from nrem.core.write_file import write_file
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
@@ -137,7 +139,7 @@ def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
         app.publish_first(scope)
     except NremError as error:  # the agent is there; the next commit will have it all
         log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
-    return agents.show(app.store, scope)
+    return agents.show(app.store, app.settings, scope)
 
 
 def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
@@ -172,7 +174,18 @@ def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.Writt
 
 def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     scope = app.scope(request.agent)
-    return read_log(app.store, app.settings(scope), scope, limit=request.limit)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return read_log(app.store, workspace, settings, scope, request, now=app.clock.now())
+
+
+def _diff(app: App, caller: Caller, request: wire.Diff) -> wire.Differences:
+    scope = app.scope(request.agent)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return diff(app.store, workspace, settings, scope, request, now=app.clock.now())
+
+
+def _show_file(app: App, caller: Caller, request: wire.ShowFile) -> wire.ShownFile:
+    return show_file(app.workspaces.of(app.scope(request.agent)), request, now=app.clock.now())
 
 
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
@@ -182,8 +195,8 @@ def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
 
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "add_agent": _add_agent,
-    "list_agents": lambda app, caller, r: agents.list_(app.store, caller=caller),
-    "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
+    "list_agents": lambda app, caller, r: agents.list_(app.store, app.settings, caller=caller),
+    "show_agent": lambda app, caller, r: agents.show(app.store, app.settings, app.scope(r.agent)),
     "remove_agent": _remove_agent,
     "set_agent_config": _set_agent_config,
     "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),
@@ -212,6 +225,8 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "write_file": _write_file,
     "list_files": lambda app, caller, r: list_files(app.workspaces.of(app.scope(r.agent)), r.path),
+    "show_file": _show_file,
+    "diff": _diff,
     "log": _log,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),

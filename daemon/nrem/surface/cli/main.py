@@ -36,6 +36,8 @@ COMMANDS = {
     "file": "files",
     "checkpoint": "workspace",
     "log": "workspace",
+    "diff": "workspace",
+    "show": "workspace",
     "backup": "care",
     "doctor": "care",
 }

@@ -228,7 +228,7 @@ def show_text(text: str) -> None:
     if sys.stdout.isatty():
         click.echo(clean(text), nl=not text.endswith("\n"))
     else:
-        click.echo(text, nl=False)
+        click.echo(text.encode(), nl=False)  # as text, click would take colours out
 
 
 def clean(text: str) -> str:
