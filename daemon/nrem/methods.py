@@ -518,9 +518,33 @@ class Methods(abc.ABC):
         found: wire.WorkspaceFile = self._run("read_file", {"agent": agent, "path": path})
         return found
 
-    def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
+    def write_file(self, path: str, content: str, *, agent: str | None = None) -> wire.WrittenFile:
+        """Write a text file of an agent's workspace, as a whole."""
+        found: wire.WrittenFile = self._run("write_file", {"agent": agent, "path": path, "content": content})
+        return found
+
+    def list_files(self, *, agent: str | None = None, path: str | None = None) -> wire.ListedFiles:
+        """List the files and folders in a folder of an agent's workspace."""
+        found: wire.ListedFiles = self._run("list_files", {"agent": agent, "path": path})
+        return found
+
+    def show_file(self, commit: str, path: str, *, agent: str | None = None) -> wire.ShownFile:
+        """Show a text file as it was in a commit of an agent's workspace."""
+        found: wire.ShownFile = self._run("show_file", {"agent": agent, "commit": commit, "path": path})
+        return found
+
+    def diff(
+        self, a: str, *, agent: str | None = None, b: str | None = None, text: bool | None = None
+    ) -> wire.Differences:
+        """Tell what became of memories and files between two points of the past."""
+        found: wire.Differences = self._run("diff", {"agent": agent, "a": a, "b": b, "text": text})
+        return found
+
+    def log(
+        self, *, agent: str | None = None, limit: int | None = None, include_diff: bool | None = None
+    ) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
-        found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
+        found: wire.Log = self._run("log", {"agent": agent, "limit": limit, "include_diff": include_diff})
         return found
 
     def replay(

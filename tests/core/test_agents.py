@@ -30,6 +30,7 @@ def test_an_agent_is_added_shown_and_listed_by_name(call: Call, clock: ManualClo
         "created_at": "2026-06-01T12:00:01+00:00",
         "config_version": 0,
         "unpublished": 0,
+        "unpublished_since": None,
     }
     assert call("show_agent", agent="abel") == added
     assert [agent["agent"] for agent in call("list_agents")["agents"]] == ["abel", "ana", "ben"]
@@ -97,7 +98,7 @@ def test_a_bad_name_is_refused(call: Call, name: object) -> None:
 
 
 @pytest.mark.parametrize(
-    "operation", [name for name in OPERATIONS if name.startswith(("show_", "remove_", "list_agent_"))]
+    "operation", [name for name in OPERATIONS if name.startswith(("show_agent", "remove_", "list_agent_"))]
 )
 def test_an_agent_that_does_not_exist_is_not_found(call: Call, operation: str) -> None:
     body = {"erase": True} if operation == "remove_agent" else {}

@@ -28,7 +28,10 @@ NEEDS: dict[str, dict[str, Any]] = {
     "recall": {"query": "note"},
     "replay": {"since": "2000-01-01"},
     "bisect": {"query": "note"},
+    "diff": {"a": "yesterday"},
     "read_file": {"path": "USER.md"},
+    "show_file": {"commit": "main", "path": "USER.md"},
+    "write_file": {"path": "USER.md", "content": "ben's"},
 }
 
 

@@ -89,6 +89,8 @@ def test_every_operation_of_another_agent_is_not_found(url: str, token: Token, n
         "config": {},
         "message": "x",
         "path": "MEMORY.md",
+        "commit": "main",
+        "a": "yesterday",
     }
     given = {field: body[field] for field in body.keys() & operation.takes.model_fields.keys()}
     admin = token("ana", rights=["admin"])

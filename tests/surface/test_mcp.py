@@ -42,6 +42,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "recall": {"query": "tea"},
     "list_memories": {"limit": 3},
     "checkpoint": {"note": "before the release"},
+    "memory_history": {"limit": 100, "include_diff": True},
     "memory": {"action": "recall", "query": "tea"},
 }
 
@@ -146,6 +147,7 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "list_memories": (True, False, False, False),
         "forget": (False, True, True, False),
         "checkpoint": (False, False, True, False),
+        "memory_history": (True, False, False, False),
     }
     assert all(tool.description and tool.title for tool in tools.values())
 
@@ -378,7 +380,13 @@ def test_one_tool_remembers_recalls_and_forgets(
     app: App, use: Use, names: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     unified(app, monkeypatch)
-    assert names() == ["memory", "nrem://memory", "nrem://procedures"]
+    assert names() == [
+        "memory",
+        "forge_memory_checkpoint",
+        "memory_history",
+        "nrem://memory",
+        "nrem://procedures",
+    ]
     stored = use("memory", action="remember", content="Luis likes tea", tags=["luis"])
     id = stored.structured_content["id"]
     assert stored.structured_content == {"ok": True, "id": id}
@@ -394,7 +402,7 @@ def test_one_tool_remembers_recalls_and_forgets(
 @pytest.mark.rows(64)
 def test_the_schema_of_the_one_tool_has_its_actions(app: App, talk: Talk, monkeypatch: Any) -> None:
     unified(app, monkeypatch)
-    [tool] = talk(lambda client: client.list_tools()).tools
+    [tool, *_] = talk(lambda client: client.list_tools()).tools
     assert tool.input_schema["properties"]["action"]["enum"] == ["remember", "recall", "forget"]
     assert set(tool.input_schema["properties"]) == {
         "action",
@@ -433,6 +441,70 @@ def test_a_wrong_call_of_the_one_tool_is_an_error_result(
     assert refused.is_error
     assert refused.structured_content["ok"] is False
     assert refused.structured_content["error"]["field"] == field
+
+
+@pytest.mark.rows(64, 90)
+def test_the_unified_tools_commit_and_tell_the_history(
+    app: App, use: Use, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unified(app, monkeypatch)
+    id = call("remember", agent="ana", content="Luis likes tea")["id"]
+    made = use("forge_memory_checkpoint", note="before the move").structured_content
+    [newest, *_] = call("log", agent="ana")["commits"]
+    assert made == {
+        "ok": True,
+        "oid": newest["commit"][:7],
+        "subject": newest["subject"],
+        "skipped": False,
+    }
+    again = use("forge_memory_checkpoint").structured_content
+    assert again == {"ok": True, "skipped": True, "reason": "nothing has changed since the last commit"}
+    told = use("memory_history", limit=1).structured_content
+    assert told == {
+        "ok": True,
+        "commits": [
+            {
+                "oid": newest["commit"],
+                "short_oid": newest["commit"][:7],
+                "subject": newest["subject"],
+                "body": "+1 -0 ~0",
+                "author": "ana",
+                "timestamp_unix": 1_780_315_200,
+            }
+        ],
+    }
+    shown = use("memory_history", limit=1, include_diff=True).structured_content["diff"]
+    assert shown.splitlines()[1:] == [f"  + {id} [semantic] Luis likes tea"]
+    for wrong in ({"limit": 0}, {"limit": 101}, {"path": "x"}):
+        refused = use("memory_history", **wrong)
+        assert (refused.is_error, refused.structured_content["ok"]) == (True, False)
+
+
+@pytest.mark.rows(90)
+def test_the_history_reads_as_text_and_comes_as_data(use: Use, call: Call) -> None:
+    call("checkpoint", agent="ana")
+    id = call("remember", agent="ana", content="Luis likes tea\n+ and so on")["id"]
+    call("checkpoint", agent="ana", note="tea")
+    call("edit_memory", agent="ana", id=id, content="Luis likes coffee")
+    call("checkpoint", agent="ana", note="coffee")
+    call("forget", agent="ana", id=id)
+    [coffee, tea, _] = call("log", agent="ana")["commits"]
+    plain = use("memory_history", limit=2)
+    assert texts(plain) == [
+        f"{coffee['commit'][:7]} {coffee['at']} checkpoint: coffee (+0 -0 ~1)\n"
+        f"{tea['commit'][:7]} {tea['at']} checkpoint: tea (+1 -0 ~0)",
+        "Events that are not committed yet: 1",
+    ]
+    told = use("memory_history", limit=2, include_diff=True)
+    assert texts(told)[0].splitlines() == [
+        f"{coffee['commit'][:7]} {coffee['at']} checkpoint: coffee (+0 -0 ~1)",
+        f"  ~ {id} [semantic] Luis likes coffee",
+        '      content: "Luis likes tea + and so on" -> "Luis likes coffee"',
+        f"{tea['commit'][:7]} {tea['at']} checkpoint: tea (+1 -0 ~0)",
+        f"  + {id} [semantic] Luis likes tea + and so on",
+    ]
+    changes = [entry["memories"][0]["change"] for entry in told.structured_content["commits"]]
+    assert changes == ["changed", "added"]
 
 
 # Resources

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 
 from nrem import config
 from nrem.clock import Clock
@@ -11,9 +12,13 @@ from nrem.core.workspaces import Workspaces
 from nrem.errors import InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import commits, scopes, search
+from nrem.store.commits import Waiting
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.wire import Agent, AgentConfigs, Agents, RemovedAgent, SetAgentConfig
+
+SettingsOf = Callable[[Scope], config.Config]
+"""Tells what holds for an agent."""
 
 
 def add(store: Database, name: str, *, caller: Caller, clock: Clock) -> Agent:
@@ -34,11 +39,11 @@ def make_room(store: Database, workspaces: Workspaces, name: str) -> None:
     workspaces.refuse_taken(name)
 
 
-def list_(store: Database, *, caller: Caller) -> Agents:
+def list_(store: Database, settings: SettingsOf, *, caller: Caller) -> Agents:
     """Return the agents that the caller reaches, by name."""
     with store.reading() as db:
         known = [(scope, memories) for scope, memories in scopes.list_(db) if caller.reaches(scope.name)]
-        return Agents(agents=tuple(_agent(db, scope, memories) for scope, memories in known))
+        return Agents(agents=tuple(_agent(db, settings(scope), scope, memories) for scope, memories in known))
 
 
 def not_found(name: str) -> NotFound:
@@ -46,9 +51,9 @@ def not_found(name: str) -> NotFound:
     return scopes.not_found(name)
 
 
-def show(store: Database, scope: Scope) -> Agent:
+def show(store: Database, settings: SettingsOf, scope: Scope) -> Agent:
     with store.reading() as db:
-        return _agent(db, scope, scopes.count(db, scope.number))
+        return _agent(db, settings(scope), scope, scopes.count(db, scope.number))
 
 
 def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
@@ -127,12 +132,14 @@ def list_configs(store: Database, scope: Scope) -> AgentConfigs:
         return AgentConfigs(versions=tuple(scopes.configs(db, scope.number)))
 
 
-def _agent(db: Connection, scope: Scope, memories: int) -> Agent:
+def _agent(db: Connection, settings: config.Config, scope: Scope, memories: int) -> Agent:
     versions = scopes.configs(db, scope.number)
+    waiting = commits.waiting(db, scope.number) if settings.workspace.git else Waiting()
     return Agent(
         agent=scope.name,
         memories=memories,
         created_at=scope.created_at,
         config_version=versions[0].version if versions else 0,
-        unpublished=commits.count_unpublished(db, scope.number),
+        unpublished=waiting.count,
+        unpublished_since=waiting.since,
     )

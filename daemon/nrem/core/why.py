@@ -6,12 +6,12 @@ import json
 from typing import Any
 
 from nrem.model import Event, Scope
+from nrem.policy.differing import differing
 from nrem.store import commits, events, memories, recalls
 from nrem.store.database import Database
 from nrem.wire import FieldChange, Why, WhyEvent, WhyQuery
 
 QUERIES = 5
-_OF_EVERY_EDIT = frozenset({"version", "updated_at"})
 
 
 def why(store: Database, scope: Scope, id: str) -> Why:
@@ -25,9 +25,9 @@ def why(store: Database, scope: Scope, id: str) -> Why:
         use = recalls.use_of(db, scope.number, id)
         queries = recalls.queries_for(db, scope.number, id, limit=QUERIES)
     history = []
-    before: dict[str, Any] = {}
+    before = "{}"
     for event in chain:
-        after = _state(event)
+        after = event.payload or "{}"
         history.append(_told(event, before, after, published.get(event.seq)))
         before = after
     known = [event for event in chain if event.op != "memory.forget"]
@@ -46,37 +46,24 @@ def why(store: Database, scope: Scope, id: str) -> Why:
     )
 
 
-def _state(event: Event) -> dict[str, Any]:
-    state: dict[str, Any] = json.loads(event.payload) if event.payload else {}
-    return state
-
-
-def _told(event: Event, before: dict[str, Any], after: dict[str, Any], commit: str | None) -> WhyEvent:
-    origin = after.get("provenance", {})
-    is_first = not before
-    changed = () if is_first or not after else _changes(before, after)
+def _told(event: Event, before: str, after: str, commit: str | None) -> WhyEvent:
+    state: dict[str, Any] = json.loads(after)
+    origin = state.get("provenance", {})
+    is_first = before == "{}"
+    changed = () if is_first or not state else differing(before, after)
     return WhyEvent(
         event=event.seq,
         at=event.at,
         operation=event.op.removeprefix("memory."),
         actor=event.actor,
         cause=event.cause,
-        version=after.get("version"),
-        content=after.get("content") if is_first else None,
+        version=state.get("version"),
+        content=state.get("content") if is_first else None,
         ingress=origin.get("ingress") if is_first else None,
         source=origin.get("source") if is_first else None,
         trust=origin.get("trust") if is_first else None,
-        session=after.get("session") if is_first else None,
-        changes=changed,
+        session=state.get("session") if is_first else None,
+        changes=tuple(FieldChange(field=name, before=old, after=new) for name, old, new in changed),
         commit=commit,
         erased=event.payload is None,
-    )
-
-
-def _changes(before: dict[str, Any], after: dict[str, Any]) -> tuple[FieldChange, ...]:
-    names = sorted(before.keys() | after.keys())
-    return tuple(
-        FieldChange(field=name, before=before.get(name), after=after.get(name))
-        for name in names
-        if name not in _OF_EVERY_EDIT and before.get(name) != after.get(name)
     )

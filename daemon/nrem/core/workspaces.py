@@ -70,6 +70,10 @@ class Workspace:
                 self._repository = Repository.create(self.root)
         return self._repository
 
+    def existing(self, *, now: int) -> Repository | None:
+        """Return the repository if there is one; reading makes none."""
+        return self.repository(now=now) if (self.root / ".git").is_dir() else None
+
     def shards(self, repository: Repository, commit: str | None) -> Mapping[str, Shard]:
         """Return the state files of a commit; those of the last one asked for are at hand."""
         if commit != self._shards[0]:

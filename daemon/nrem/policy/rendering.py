@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 SEPARATOR = "---"
+_SIGNS = {"added": "+", "changed": "~", "forgotten": "-"}
 _MARKER = re.compile(r"^([^\S\n]*)(?=\\*(?:-{3,}\s*$|\[Type:))", re.MULTILINE)
 
 
@@ -21,9 +23,36 @@ def hit(content: str, *, kind: str, category: str, created_at: str, score: float
 
 def line(content: str, *, kind: str, category: str, created_at: str) -> str:
     """Return a memory on one line, whatever line ends it has."""
-    return f"[{kind}:{category}] ({created_at}) {' '.join(content.split())}"
+    return f"[{kind}:{category}] ({created_at}) {_flat(content)}"
+
+
+def change(found: Mapping[str, Any]) -> str:
+    """Return what became of a memory, as an answer has it: a line, and one for each field that differs."""
+    text = "its text was erased" if found["content"] is None else _flat(found["content"])
+    kind = f"[{found['kind']}] " if found["kind"] else ""
+    lines = [f"{_SIGNS[found['change']]} {found['id']} {kind}{text}"]
+    lines += [
+        f"    {field['field']}: {_value(field['before'])} -> {_value(field['after'])}"
+        for field in found["fields"]
+    ]
+    return "\n".join(lines)
+
+
+def counts(of: Mapping[str, Any]) -> str:
+    """Return how many memories came, went and changed, and how many files, as an answer has them."""
+    memories = f"+{of['added']} -{of['forgotten']} ~{of['changed']}"
+    files = of["files"] if isinstance(of["files"], int) else len(of["files"])
+    return f"{memories}, 1 file" if files == 1 else f"{memories}, {files} files" if files else memories
 
 
 def hits(rendered: Iterable[str]) -> str:
     """Return hits one after the other, best first."""
     return f"\n{SEPARATOR}\n".join(rendered)
+
+
+def _value(text: str | None) -> str:
+    return "nothing" if text is None else f'"{_flat(text)}"'
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())

@@ -71,6 +71,14 @@ class Unpublished:
     """Whether none is in git."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """How many events are not in git yet, and when the oldest of them was."""
+
+    count: int = 0
+    since: int | None = None
+
+
 def last(db: Connection, scope: int) -> tuple[int, bytes]:
     """Return the seq and the hash of a scope's last event."""
     row = db.execute(
@@ -170,14 +178,18 @@ def unpublished(db: Connection) -> list[Unpublished]:
     ]
 
 
-def count_unpublished(db: Connection, scope: int) -> int:
-    """Return how many events of a scope are not in git."""
+def waiting(db: Connection, scope: int) -> Waiting:
+    """Return how many events of a scope are not in git, and since when."""
     mark = watermark(db, scope)
-    return last(db, scope)[0] - (mark.seq if mark else 0)
+    published = mark.seq if mark else 0
+    oldest = db.execute(
+        "select at from events where scope = ? and seq = ?", (scope, published + 1)
+    ).fetchone()
+    return Waiting(count=last(db, scope)[0] - published, since=oldest[0] if oldest else None)
 
 
-def record(db: Connection, scope: int, made: Collection[Published], mark: Watermark) -> None:
-    """Note commits, oldest first, and how far they reach; a known one is not noted again."""
+def record(db: Connection, scope: int, made: Collection[Published], mark: Watermark | None) -> None:
+    """Note commits, oldest first, and how far they reach, if that is known; none is noted twice."""
     db.executemany(
         "insert into commits (scope, id, parent, cause, at, subject, first_seq, last_seq, chain, state,"
         " added, changed, forgotten, files) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -191,6 +203,8 @@ def record(db: Connection, scope: int, made: Collection[Published], mark: Waterm
             for commit in made
         ],
     )  # fmt: skip
+    if mark is None:
+        return
     db.execute(
         "insert into watermarks (scope, seq, commit_id) values (?, ?, ?)"
         " on conflict (scope) do update set seq = excluded.seq, commit_id = excluded.commit_id",
@@ -202,6 +216,14 @@ def list_(db: Connection, scope: int, *, limit: int) -> list[Published]:
     """Return a workspace's commits, newest first."""
     rows = db.execute("select * from commits where scope = ? order by rowid desc limit ?", (scope, limit))
     return [_published(row) for row in rows]
+
+
+def last_at(db: Connection, scope: int, at: int) -> Published | None:
+    """Return the last commit that had been made at a time."""
+    row = db.execute(
+        "select * from commits where scope = ? and at <= ? order by rowid desc limit 1", (scope, at)
+    ).fetchone()
+    return _published(row) if row else None
 
 
 def starting_with(db: Connection, scope: int, prefix: str) -> list[Published]:

@@ -7,6 +7,7 @@ import json
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -19,7 +20,7 @@ from nrem.config import Config
 from nrem.errors import Corrupt, NotFound, NremError
 from nrem.model import Kind
 from nrem.policy import rendering
-from nrem.wire.tools import ActionTool, AnyTool, Resource, resources_of, tools_of
+from nrem.wire.tools import AnyTool, Request, Resource, resources_of, tools_of
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -37,6 +38,9 @@ InThread = Callable[..., Awaitable[Any]]
 
 NOTHING_FOUND = "No memories found."
 NOTHING_THERE = "No memories yet."
+NO_COMMITS = "No commits yet."
+SHORT = 7
+"""Characters of a commit's id that are shown; git takes them for the whole."""
 
 log = logging.getLogger("nrem.mcp")
 
@@ -166,8 +170,8 @@ def call(visit: Visit, tool: AnyTool, arguments: Mapping[str, Any]) -> Answer:
         given = _run(visit, request.operation, {**request.body, "agent": visit.agent})
     except NremError as error:
         return _refused(tool, error)
-    if isinstance(tool, ActionTool):
-        return _unified(request.operation, given)
+    if tool.unified:
+        return _unified(visit, request, given)
     render = RENDERED.get(request.operation, _as_json)
     return render(request.body, given)
 
@@ -192,7 +196,7 @@ def _run(visit: Visit, operation: str, body: dict[str, Any]) -> dict[str, Any]:
 
 def _refused(tool: AnyTool, error: NremError) -> Answer:
     data: dict[str, Any] = {"error": error.as_json()}
-    if isinstance(tool, ActionTool):
+    if tool.unified:
         data = {"ok": False, **data}
     text = error.message if error.hint is None else f"{error.message}\nHint: {error.hint}"
     return Answer(texts=(text,), data=data, failed=True)
@@ -245,6 +249,14 @@ def _forgotten(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
     return Answer(texts=(f"Forgot memory {given['id']}. Its history is kept.",), data=given)
 
 
+def _history(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
+    notes = [given["note"]] if given["note"] else []
+    if given["unpublished"]:
+        notes.append(f"Events that are not committed yet: {given['unpublished']}")
+    text = "\n".join(map(_commit, given["commits"]))
+    return Answer(texts=(text or NO_COMMITS, *notes), data=given)
+
+
 def _as_json(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
     return Answer(texts=(json.dumps(given, ensure_ascii=False),), data=given)
 
@@ -254,18 +266,52 @@ RENDERED: Mapping[str, Callable[[Mapping[str, Any], dict[str, Any]], Answer]] = 
     "recall": _found,
     "list_memories": _listed,
     "forget": _forgotten,
+    "log": _history,
 }
 """How the answer of an operation reads; others are their JSON."""
 
 
-def _unified(operation: str, given: dict[str, Any]) -> Answer:
+def _unified(visit: Visit, request: Request, given: dict[str, Any]) -> Answer:
     data: dict[str, Any] = {"ok": True}
-    if operation == "remember":
-        data["id"] = given["id"]
-    elif operation == "recall":
-        memories = [hit["memory"] for hit in given["hits"]]
-        data["results"] = [{name: m[name] for name in ("id", "content", "tags")} for m in memories]
+    match request.operation:
+        case "remember":
+            data["id"] = given["id"]
+        case "recall":
+            memories = [hit["memory"] for hit in given["hits"]]
+            data["results"] = [{name: m[name] for name in ("id", "content", "tags")} for m in memories]
+        case "checkpoint":
+            data |= _unified_checkpoint(given)
+        case "log":
+            data["commits"] = [_unified_commit(visit.agent, commit) for commit in given["commits"]]
+            if request.body.get("include_diff"):
+                data["diff"] = "\n".join(map(_commit, given["commits"]))
     return _as_json({}, data)
+
+
+def _unified_checkpoint(given: dict[str, Any]) -> dict[str, Any]:
+    if given["commit"] is None:
+        return {"skipped": True, "reason": given["note"]}
+    return {"oid": given["commit"][:SHORT], "subject": given["subject"], "skipped": False}
+
+
+def _unified_commit(agent: str, commit: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "oid": commit["commit"],
+        "short_oid": commit["commit"][:SHORT],
+        "subject": commit["subject"],
+        "body": rendering.counts(commit),
+        "author": "person" if commit["cause"] == "person" else agent,
+        "timestamp_unix": int(datetime.fromisoformat(commit["at"]).timestamp()),
+    }
+
+
+def _commit(commit: dict[str, Any]) -> str:
+    """Return a commit on a line, and below it what it changes, if that was asked for."""
+    head = f"{commit['commit'][:SHORT]} {commit['at']} {commit['subject']} ({rendering.counts(commit)})"
+    below = [rendering.change(change) for change in commit["memories"]]
+    if commit["more"]:
+        below.append(f"and {commit['more']} more")
+    return "\n".join([head, *("  " + line for text in below for line in text.splitlines())])
 
 
 def _hit(memory: dict[str, Any], score: float | None = None) -> str:

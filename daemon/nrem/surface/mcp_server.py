@@ -54,7 +54,9 @@ def make_server() -> Server[Any]:
 
 
 async def _list_tools(context: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[DESCRIBED[name] for name in _visit(context).tools()])
+    visit = _visit(context)
+    toolset = visit.settings.mcp.toolset
+    return types.ListToolsResult(tools=[DESCRIBED[toolset, name] for name in visit.tools()])
 
 
 async def _call_tool(context: Context, params: types.CallToolRequestParams) -> types.CallToolResult:
@@ -134,5 +136,5 @@ def _protocol_error(error: NremError) -> MCPError:
     return MCPError(code=types.INVALID_PARAMS, message=error.message, data=error.as_json())
 
 
-DESCRIBED = {tool.name: _tool(tool) for toolset in TOOLSETS.values() for tool in toolset}
+DESCRIBED = {(name, tool.name): _tool(tool) for name, toolset in TOOLSETS.items() for tool in toolset}
 """Made once: a schema takes a millisecond."""

@@ -9,16 +9,20 @@ from typing import Any
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.bisect import bisect
+from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
+from nrem.core.list_files import list_files
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import recall
 from nrem.core.recall_as_of import recall_as_of
 from nrem.core.remember import prepare, remember
 from nrem.core.replay import replay
+from nrem.core.show_file import show_file
 from nrem.core.why import why
+from nrem.core.write_file import write_file
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -155,7 +159,7 @@ def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
         app.publish_first(scope)
     except NremError as error:  # the agent is there; the next commit will have it all
         log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
-    return agents.show(app.store, scope)
+    return agents.show(app.store, app.settings, scope)
 
 
 def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
@@ -182,9 +186,26 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     return recorded
 
 
+def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.WrittenFile:
+    scope = app.scope(request.agent)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return write_file(app.store, workspace, settings, scope, request, caller=caller)
+
+
 def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     scope = app.scope(request.agent)
-    return read_log(app.store, app.settings(scope), scope, limit=request.limit)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return read_log(app.store, workspace, settings, scope, request, now=app.clock.now())
+
+
+def _diff(app: App, caller: Caller, request: wire.Diff) -> wire.Differences:
+    scope = app.scope(request.agent)
+    workspace, settings = app.workspaces.of(scope), app.settings(scope)
+    return diff(app.store, workspace, settings, scope, request, now=app.clock.now())
+
+
+def _show_file(app: App, caller: Caller, request: wire.ShowFile) -> wire.ShownFile:
+    return show_file(app.workspaces.of(app.scope(request.agent)), request, now=app.clock.now())
 
 
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
@@ -194,8 +215,8 @@ def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
 
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "add_agent": _add_agent,
-    "list_agents": lambda app, caller, r: agents.list_(app.store, caller=caller),
-    "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
+    "list_agents": lambda app, caller, r: agents.list_(app.store, app.settings, caller=caller),
+    "show_agent": lambda app, caller, r: agents.show(app.store, app.settings, app.scope(r.agent)),
     "remove_agent": _remove_agent,
     "set_agent_config": _set_agent_config,
     "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),
@@ -223,6 +244,10 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "why": lambda app, caller, r: why(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
+    "write_file": _write_file,
+    "list_files": lambda app, caller, r: list_files(app.workspaces.of(app.scope(r.agent)), r.path),
+    "show_file": _show_file,
+    "diff": _diff,
     "log": _log,
     "replay": _replay,
     "bisect": _bisect,

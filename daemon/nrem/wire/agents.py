@@ -50,7 +50,9 @@ class Agent:
     created_at: Moment
     config_version: int = 0
     unpublished: int = 0
-    """Events that are not in the workspace's git yet."""
+    """Events that are not in the workspace's git yet; none where workspace.git is off."""
+    unpublished_since: Moment | None = None
+    """When the oldest of them was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

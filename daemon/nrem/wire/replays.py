@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -11,18 +11,12 @@ from nrem.model import Moment
 from nrem.wire.common import AgentRef
 from nrem.wire.fields import Label, Text
 from nrem.wire.memories import MemoryRef
+from nrem.wire.workspaces import FieldChange
 
 Since = Field(
     default=None, description="From this point on: a time, or the id of a commit, recall or session."
 )
 Until = Field(default=None, description="Up to this point; now if not given.")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldChange:
-    field: str
-    before: Any
-    after: Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -61,10 +61,18 @@ from nrem.wire.replays import Bisect, Bisected, Replay, Replays, Why
 from nrem.wire.workspaces import (
     Checkpoint,
     CheckpointMade,
+    Diff,
+    Differences,
+    ListedFiles,
+    ListFiles,
     Log,
     ReadFile,
     ReadLog,
+    ShowFile,
+    ShownFile,
     WorkspaceFile,
+    WriteFile,
+    WrittenFile,
 )
 
 
@@ -311,6 +319,38 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"GET {_A}/workspace/file",
             takes=ReadFile,
             gives=WorkspaceFile,
+            right=Right.READ,
+        ),
+        Operation(
+            name="write_file",
+            summary="Write a text file of an agent's workspace, as a whole.",
+            route=f"PUT {_A}/workspace/file",
+            takes=WriteFile,
+            gives=WrittenFile,
+            right=Right.WRITE,
+        ),
+        Operation(
+            name="list_files",
+            summary="List the files and folders in a folder of an agent's workspace.",
+            route=f"GET {_A}/workspace/files",
+            takes=ListFiles,
+            gives=ListedFiles,
+            right=Right.READ,
+        ),
+        Operation(
+            name="show_file",
+            summary="Show a text file as it was in a commit of an agent's workspace.",
+            route=f"GET {_A}/workspace/show",
+            takes=ShowFile,
+            gives=ShownFile,
+            right=Right.READ,
+        ),
+        Operation(
+            name="diff",
+            summary="Tell what became of memories and files between two points of the past.",
+            route=f"GET {_A}/workspace/diff",
+            takes=Diff,
+            gives=Differences,
             right=Right.READ,
         ),
         Operation(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from pydantic import Field
 
@@ -12,6 +13,7 @@ from nrem.model import (
 from nrem.wire.common import AgentRef
 from nrem.wire.fields import (
     Label,
+    Text,
 )
 
 
@@ -53,8 +55,116 @@ class WorkspaceFile:
     content: str
 
 
+class WriteFile(AgentRef):
+    path: Label = Field(description="Within the workspace, such as notes/plan.md; folders are made.")
+    content: Text = Field(description="The whole text of the file, 1 MiB at most.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenFile:
+    path: str
+    size: int
+    """In bytes."""
+
+
+class ListFiles(AgentRef):
+    path: Label | None = Field(default=None, description="A folder of the workspace; its top if not given.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFile:
+    path: str
+    folder: bool
+    size: int
+    """In bytes; 0 for a folder."""
+    changed_at: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedFiles:
+    files: tuple[ListedFile, ...]
+    """By path. Links, devices, files with a second name and git's own are left out."""
+
+
+class ShowFile(AgentRef):
+    commit: Label = Field(description="A commit of the workspace's history, or the beginning of its id.")
+    path: Label = Field(description="Within the workspace, such as MEMORY.md.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    commit: str
+    path: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldChange:
+    """A field of a memory before and after; None is no value."""
+
+    field: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChange:
+    """What became of a memory between two points."""
+
+    id: str
+    change: Literal["added", "changed", "forgotten"]
+    kind: str | None = None
+    content: str | None = None
+    """Its text afterwards, or the last that it had; cut when it is long."""
+    fields: tuple[FieldChange, ...] = ()
+    """What differs, of one that changed."""
+    erased: bool = False
+    """Whether a text is missing here because it was erased."""
+
+
+class Diff(AgentRef):
+    a: Label = Field(
+        description="The point to compare from: a time, or the id of a commit, a recall or a session."
+    )
+    b: Label | None = Field(default=None, description="The point to compare with; now if not given.")
+    text: bool = Field(default=False, description="Give a unified diff of the workspace's files too.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiffPoint:
+    word: str
+    at: Moment
+    event: int
+    """The last event that had happened; 0 is before everything."""
+    commit: str | None
+    """The last commit that had been made; None before the first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    a: DiffPoint
+    b: DiffPoint
+    added: int
+    changed: int
+    forgotten: int
+    memories: tuple[MemoryChange, ...]
+    """In the order of their events."""
+    more: int = 0
+    """How many are counted and not listed."""
+    files: tuple[str, ...] = ()
+    """People's own files in which the commits of the two points differ."""
+    text: str | None = None
+    """The unified diff of these files, if asked for."""
+    text_cut: bool = False
+    """Whether the end of it is missing, because it is too long."""
+    notes: tuple[str, ...] = ()
+
+
 class ReadLog(AgentRef):
     limit: int = Field(default=20, ge=1, le=100, description="Most commits that are given.")
+    include_diff: bool = Field(
+        default=False, description="Tell of each commit which memories came, changed and went."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +181,10 @@ class LogEntry:
     changed: int
     forgotten: int
     files: int
+    memories: tuple[MemoryChange, ...] = ()
+    """What became of them, if asked for."""
+    more: int = 0
+    """How many are counted and not listed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,4 +193,4 @@ class Log:
     unpublished: int
     """Events that are not in git yet."""
     note: str | None = None
-    """Why there are no commits, where none are made."""
+    """Why there are no commits, where none are made; why some may be missing."""

@@ -21,11 +21,11 @@ from dulwich.errors import NotGitRepository, NotTreeError
 from dulwich.file import FileLocked
 from dulwich.object_store import DiskObjectStore, tree_lookup_path
 from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
-from dulwich.objectspec import parse_commit
+from dulwich.objectspec import AmbiguousShortId, parse_commit
 from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
-from nrem.errors import Conflict, Corrupt, NotFound, Unavailable
+from nrem.errors import Conflict, Corrupt, InvalidField, NotFound, Unavailable
 from nrem.workspace import commits, locks, names, objects, settings, trees
 from nrem.workspace.commits import Signature, WorkspaceCommit
 from nrem.workspace.index import Entry, Index, look_of
@@ -237,8 +237,22 @@ class Repository:
                 if not _COMMIT.fullmatch(name):
                     raise KeyError(name)
                 return parse_commit(self._repo, name).id.decode()
+            except AmbiguousShortId:
+                raise InvalidField(
+                    "commit", "is the beginning of several commits", hint="give more of it"
+                ) from None
             except (KeyError, ValueError):
                 raise _no_commit(name) from None
+
+    def find(self, name: str) -> str:
+        """Return the whole id of a commit of the branch's own history, named as for resolve()."""
+        with self._mutex:
+            id = self.resolve(name)
+            head = (self.head() or "").encode()
+            walker = self._repo.get_walker(include=[ObjectID(head)]) if head else ()
+            if not any(entry.commit.id == id.encode() for entry in walker):
+                raise _no_commit(name)
+            return id
 
     def log(
         self, start: str | None = None, *, limit: int | None = None, known: str | None = None

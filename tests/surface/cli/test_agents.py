@@ -29,7 +29,13 @@ def test_add_answers_in_json(nrem: Nrem, answer: Answer) -> None:
     added = answer("agent", "add", "ana")
     assert added.pop("created_at")
     assert set(added.pop("connect")) == {"claude_code", "codex", "mcp_json"}
-    assert added == {"agent": "ana", "memories": 0, "config_version": 0, "unpublished": 0}
+    assert added == {
+        "agent": "ana",
+        "memories": 0,
+        "config_version": 0,
+        "unpublished": 0,
+        "unpublished_since": None,
+    }
 
 
 def test_a_name_is_given_once(nrem: Nrem, refusal: Refusal, ana: str) -> None:
@@ -52,8 +58,11 @@ def test_list_and_show_count_memories(nrem: Nrem, answer: Answer, remember: Reme
     assert rows[0][:2] == ["Agent", "Memories"]
     assert [row[:3] for row in rows[1:]] == [["ana", "2", "0"], ["ben", "0", "0"]]
     assert nrem("agent", "show", "ana").stdout.splitlines()[1].split()[:3] == ["ana", "2", "0"]
-    added = answer("agent", "show", "ana")["created_at"]
-    assert rows[1][3:] == [added[:10], added[11:19]]
+    shown = answer("agent", "show", "ana")
+    added, since = shown["created_at"], shown["unpublished_since"]
+    assert rows[1][3:5] == [added[:10], added[11:19]]
+    assert rows[1][5:] == ["2", "events", "since", since[:10], since[11:19]]
+    assert len(rows[2]) == 5
     assert answer("agent", "show", "ana") == answer("agent", "list")["agents"][0]
 
 

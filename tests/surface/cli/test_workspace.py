@@ -55,8 +55,11 @@ def test_what_is_not_committed_yet_is_told(nrem: Nrem, answer: Answer, ana: str)
     nrem("remember", "Luis likes tea")
     assert nrem("log").stderr == "1 event is not committed yet.\n"
     assert answer("agent", "show")["unpublished"] == 1
-    assert answer("status")["unpublished"] == {"ana": 1}
-    assert nrem("status").stdout.endswith("ana: 1 event is not committed yet.\n")
+    since = answer("agent", "show")["unpublished_since"]
+    assert answer("status")["unpublished"] == {"ana": {"events": 1, "since": since}}
+    told = since[:19].replace("T", " ")
+    assert nrem("status").stdout.endswith(f"ana: 1 event is not committed yet, the oldest of {told}.\n")
+    assert nrem("agent", "list").stdout.endswith(f"1 event since {told}\n")
 
 
 def test_without_git_both_say_so(nrem: Nrem, home: Path) -> None:
@@ -67,6 +70,15 @@ def test_without_git_both_say_so(nrem: Nrem, home: Path) -> None:
     told = nrem("log")
     assert (told.stdout, told.stderr[:27]) == ("", "Note: workspace.git is off ")
     assert not (home / "workspaces" / "ana" / ".git").exists()
+
+
+def test_without_git_no_event_waits_for_a_commit(nrem: Nrem, answer: Answer, ana: str) -> None:
+    nrem("remember", "Luis likes tea")
+    nrem("agent", "config", "ana", "--set", "workspace.git=false", "-m", "none of it")
+    shown = answer("agent", "show")
+    assert (shown["unpublished"], shown["unpublished_since"]) == (0, None)
+    assert answer("status")["unpublished"] == {}
+    assert answer("log")["unpublished"] == 0
 
 
 def test_a_limit_is_at_most_a_hundred(nrem: Nrem, ana: str) -> None:
@@ -82,3 +94,58 @@ def test_a_note_with_a_secret_is_refused_where_secrets_are(refusal: Refusal, hom
     (home / "nrem.toml").write_text('[secrets]\non_secret = "refuse"\n')
     key = "sk-ant-" + "api03-Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz"
     assert refusal(2, "checkpoint", "-m", key)["code"] == "secret_found"
+
+
+@pytest.mark.rows(90)
+def test_the_log_tells_which_memories_changed(nrem: Nrem, answer: Answer, remember: Any, ana: str) -> None:
+    id = remember("Luis likes tea")
+    nrem("checkpoint", "-m", "tea")
+    nrem("edit", id, "Luis likes coffee")
+    nrem("checkpoint", "-m", "coffee")
+    lines = nrem("log", "--diff").stdout.splitlines()
+    assert lines[1:3] == [
+        f"~ {id} [semantic] Luis likes coffee",
+        '    content: "Luis likes tea" -> "Luis likes coffee"',
+    ]
+    assert lines[3].endswith("checkpoint: tea")
+    assert lines[4] == f"+ {id} [semantic] Luis likes tea"
+    assert answer("log", "--diff")["commits"][1]["memories"][0]["content"] == "Luis likes tea"
+    assert answer("log")["commits"][1]["memories"] == []
+
+
+@pytest.mark.rows(90)
+def test_two_points_are_compared(nrem: Nrem, answer: Answer, home: Path, remember: Any, ana: str) -> None:
+    [template] = answer("log")["commits"]
+    id = remember("Luis likes tea\x1b[31m")
+    (home / "workspaces" / ana / "notes" / "tea.md").write_text("green\x1b[31m\n")
+    made = answer("checkpoint")
+    shown = nrem("diff", template["commit"][:10], made["commit"][:10], "--text").stdout
+    head, memory, file, _, *text = shown.splitlines()
+    assert head.endswith(": +1 -0 ~0, 1 file")
+    assert memory == f"+ {id} [semantic] Luis likes tea\\u001b[31m"
+    assert file == "file: notes/tea.md"
+    assert text[0] == "diff --git a/notes/tea.md b/notes/tea.md"
+    assert text[-1] == "+green\x1b[31m"  # in a pipe, to the byte
+    found = answer("diff", template["commit"])
+    assert (found["added"], found["files"], found["b"]["word"]) == (1, ["notes/tea.md"], "now")
+    remember("not committed")
+    assert "not in git yet" in nrem("diff", made["commit"]).stderr
+
+
+def test_a_word_that_means_no_point_is_refused(refusal: Refusal, ana: str) -> None:
+    assert refusal(2, "diff", "no such thing")["field"] == "a"
+
+
+@pytest.mark.rows(90)
+def test_a_file_is_shown_as_it_was(
+    nrem: Nrem, answer: Answer, refusal: Refusal, home: Path, ana: str
+) -> None:
+    plan = home / "workspaces" / ana / "plan.md"
+    plan.write_text("Lisbon\n")
+    made = answer("checkpoint")["commit"]
+    plan.write_text("Porto\n")
+    assert nrem("show", made[:10], "plan.md").stdout == "Lisbon\n"
+    assert answer("show", made, "plan.md") == {"commit": made, "path": "plan.md", "content": "Lisbon\n"}
+    assert refusal(4, "show", "f" * 40, "plan.md")["code"] == "commit_not_found"
+    assert refusal(4, "show", made, "none.md")["code"] == "path_not_found"
+    assert refusal(3, "show", made, "../x")["code"] == "path_escapes"

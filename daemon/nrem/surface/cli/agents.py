@@ -79,8 +79,18 @@ def show(name: str | None, as_json: bool) -> None:
 
 
 def _show(agents: list[dict[str, Any]]) -> None:
-    rows = [[a["agent"], str(a["memories"]), str(a["config_version"]), when(a["created_at"])] for a in agents]
-    table("Agent", "Memories", "Config version", "Added", rows=rows)
+    rows = [
+        [a["agent"], str(a["memories"]), str(a["config_version"]), when(a["created_at"]), _waiting(a)]
+        for a in agents
+    ]
+    table("Agent", "Memories", "Config version", "Added", "Not committed", rows=rows)
+
+
+def _waiting(agent: dict[str, Any]) -> str:
+    if not agent["unpublished"]:
+        return ""
+    told = count(agent["unpublished"], "event", "events")
+    return f"{told} since {when(agent['unpublished_since'])}"
 
 
 @agent_command.command("remove")

@@ -18,7 +18,7 @@ import click
 from nrem import config
 from nrem.client import Client, is_up
 from nrem.errors import ConfigError, Corrupt, Denied, NremError, Unavailable
-from nrem.surface.cli.shared import Command, count, json_option, report, show_json, store
+from nrem.surface.cli.shared import Command, count, json_option, report, show_json, store, when
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -137,13 +137,18 @@ def status_command(as_json: bool) -> None:
     health = _health()
     with store() as run:
         agents = run("list_agents")["agents"]
-    unpublished = {agent["agent"]: agent["unpublished"] for agent in agents if agent["unpublished"]}
+    unpublished = {
+        agent["agent"]: {"events": agent["unpublished"], "since": agent["unpublished_since"]}
+        for agent in agents
+        if agent["unpublished"]
+    }
     if as_json:
         show_json(health | {"unpublished": unpublished})
         return
     click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
-    for agent, number in unpublished.items():
-        click.echo(f"{agent}: {count(number, 'event is', 'events are')} not committed yet.")
+    for agent, waiting in unpublished.items():
+        told = count(waiting["events"], "event is", "events are")
+        click.echo(f"{agent}: {told} not committed yet, the oldest of {when(waiting['since'])}.")
 
 
 def _health() -> dict[str, Any]:

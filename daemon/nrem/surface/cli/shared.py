@@ -223,6 +223,14 @@ def show_json(value: Any, *, err: bool = False) -> None:
     click.echo(json.dumps(value, ensure_ascii=stream.isatty(), indent=2), err=err)
 
 
+def show_text(text: str) -> None:
+    """Print a stored text as it is; on a terminal, without what could steer it."""
+    if sys.stdout.isatty():
+        click.echo(clean(text), nl=not text.endswith("\n"))
+    else:
+        click.echo(text.encode(), nl=False)  # as text, click would take colours out
+
+
 def clean(text: str) -> str:
     """Return stored text as a terminal may show it: what could steer the terminal becomes visible."""
     return "".join(c if c.isprintable() or c in _HARMLESS else _escaped(c) for c in text)

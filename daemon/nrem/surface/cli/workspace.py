@@ -1,4 +1,4 @@
-"""nrem checkpoint, log: an agent's workspace under git."""
+"""nrem checkpoint, log, diff, show: an agent's workspace under git."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nrem.policy import rendering
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
@@ -15,6 +16,7 @@ from nrem.surface.cli.shared import (
     json_option,
     present,
     show_json,
+    show_text,
     store,
     table,
     when,
@@ -38,33 +40,90 @@ def checkpoint_command(note: str | None, agent: str | None, as_json: bool) -> No
     if made["commit"] is None:
         click.echo(f"No commit: {made['note']}.")
     else:
-        click.echo(f"Committed {made['commit'][:SHORT]}: {_changes(made)}.")
+        click.echo(f"Committed {made['commit'][:SHORT]}: {rendering.counts(made)}.")
     for left in made["left_out"]:
         click.echo(f"Left out: {clean(left['path'])} {left['reason']}", err=True)
 
 
 @click.command("log", cls=Command)
 @click.option("-n", "--limit", type=click.IntRange(1, 100), default=20, help="Most commits shown; 20.")
+@click.option("--diff", "include_diff", is_flag=True, help="Show which memories came, changed and went.")
 @agent_option
 @json_option
-def log_command(limit: int, agent: str | None, as_json: bool) -> None:
+def log_command(limit: int, include_diff: bool, agent: str | None, as_json: bool) -> None:
     """List the commits of an agent's workspace, newest first."""
     with store() as run:
-        found = run("log", agent=choose_agent(run, agent), limit=limit)
+        found = run("log", agent=choose_agent(run, agent), limit=limit, include_diff=include_diff)
     if as_json:
         show_json(found)
         return
     rows = [
-        [c["commit"][:SHORT], when(c["at"]), c["cause"], _changes(c), c["subject"]] for c in found["commits"]
+        [c["commit"][:SHORT], when(c["at"]), c["cause"], rendering.counts(c), c["subject"]]
+        for c in found["commits"]
     ]
-    if rows:
+    if include_diff:
+        for row, commit in zip(rows, found["commits"], strict=True):
+            click.echo(clean("  ".join(row)))
+            _show_changes(commit)
+    elif rows:
         table("Commit", "When", "Cause", "Changes", "Subject", rows=rows)
     if found["note"]:
-        click.echo(f"Note: {found['note']}.", err=True)
-    elif found["unpublished"]:
+        click.echo(f"Note: {clean(found['note'])}.", err=True)
+    if found["unpublished"]:
         click.echo(f"{count(found['unpublished'], 'event is', 'events are')} not committed yet.", err=True)
 
 
-def _changes(of: dict[str, Any]) -> str:
-    memories = f"+{of['added']} -{of['forgotten']} ~{of['changed']}"
-    return f"{memories}, {count(of['files'], 'file', 'files')}" if of["files"] else memories
+@click.command("diff", cls=Command)
+@click.argument("a")
+@click.argument("b", required=False)
+@click.option("--text", is_flag=True, help="Show the difference of the files as a unified diff too.")
+@agent_option
+@json_option
+def diff_command(a: str, b: str | None, text: bool, agent: str | None, as_json: bool) -> None:
+    """Show what became of memories and files between A and B, or now.
+
+    A and B are times, or ids of commits, recalls or sessions.
+    """
+    with store() as run:
+        found = run("diff", agent=choose_agent(run, agent), a=a, text=text, **present({"b": b}))
+    if as_json:
+        show_json(found)
+        return
+    click.echo(f"{_point(found['a'])} -> {_point(found['b'])}: {rendering.counts(found)}")
+    _show_changes(found)
+    for path in found["files"]:
+        click.echo(f"file: {clean(path)}")
+    if found["text"]:
+        click.echo()
+        show_text(found["text"])
+    if found["text_cut"]:
+        click.echo("Note: the end of the text is missing, because it is too long.", err=True)
+    for note in found["notes"]:
+        click.echo(f"Note: {clean(note)}.", err=True)
+
+
+@click.command("show", cls=Command)
+@click.argument("commit")
+@click.argument("path", metavar="FILE")
+@agent_option
+@json_option
+def show_command(commit: str, path: str, agent: str | None, as_json: bool) -> None:
+    """Print a file of the workspace as it was in a commit."""
+    with store() as run:
+        found = run("show_file", agent=choose_agent(run, agent), commit=commit, path=path)
+    if as_json:
+        show_json(found)
+    else:
+        show_text(found["content"])
+
+
+def _show_changes(of: dict[str, Any]) -> None:
+    for change in of["memories"]:
+        click.echo(clean(rendering.change(change)))
+    if of["more"]:
+        click.echo(f"and {of['more']} more")
+
+
+def _point(of: dict[str, Any]) -> str:
+    commit = f", commit {of['commit'][:SHORT]}" if of["commit"] else ""
+    return clean(f"{of['word']} ({when(of['at'])}, event {of['event']}{commit})")
