@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 
 import pytest
+from dulwich.objects import Commit, ObjectID
+from dulwich.repo import Repo
 
-from nrem.errors import NotFound
+from nrem.errors import InputError, NotFound
+from nrem.workspace import commits
 from nrem.workspace.repository import Difference, Repository
 from nrem.workspace.status import Status
-from workspace.workshop import git, publish
+from workspace.workshop import SIGNATURE, git, publish
 
 
 def test_the_log_is_newest_first_with_trailers(repository: Repository, root: Path) -> None:
@@ -72,6 +76,39 @@ def test_a_commit_has_many_names(repository: Repository, root: Path) -> None:
             repository.resolve(name)
         with pytest.raises(NotFound):
             repository.get(name)
+
+
+def test_the_beginning_of_two_commits_is_refused(repository: Repository, root: Path) -> None:
+    tree = git(root, "hash-object", "-t", "tree", "-w", os.devnull).strip()
+    seen: dict[bytes, Commit] = {}
+    for number in count():
+        made = commits.make(ObjectID(tree.encode()), f"{number}", SIGNATURE, None)
+        other = seen.setdefault(made.id[:4], made)
+        if other is not made:
+            break
+    with Repo(str(root)) as repo:
+        repo.object_store.add_objects([(made, None), (other, None)])
+    with pytest.raises(InputError) as caught:
+        repository.resolve(made.id[:4].decode())
+    assert caught.value.field == "commit"
+
+
+def test_only_commits_of_the_branch_are_found(repository: Repository, root: Path) -> None:
+    first = publish(repository, {"a.md": b"1"}) or ""
+    second = publish(repository, {"a.md": b"2"}) or ""
+    assert [repository.find(name) for name in (first, first[:8], "main", second)] == [
+        first,
+        first,
+        second,
+        second,
+    ]
+    git(root, "commit", "--allow-empty", "-qm", "aside")
+    aside = git(root, "rev-parse", "HEAD").strip()
+    assert repository.find(aside) == aside
+    git(root, "reset", "-q", "--hard", second)
+    for name in (aside, aside[:8], "f" * 40):
+        with pytest.raises(NotFound):
+            repository.find(name)
 
 
 def test_the_status_is_what_git_says(repository: Repository, root: Path) -> None:
