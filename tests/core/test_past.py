@@ -232,7 +232,7 @@ def test_why_tells_a_memorys_whole_life(call: Call, clock: ManualClock) -> None:
     assert (made["commit"], edited["commit"]) == (commit, None)
     changes = {change["field"]: (change["before"], change["after"]) for change in edited["changes"]}
     assert changes["content"] == ("tea is green", "tea is black")
-    assert changes["tags"] == (None, ["drink"])
+    assert changes["tags"] == (None, '["drink"]')
     assert [change["field"] for change in pinned["changes"]] == ["pinned"]
     call("forget", agent="ana", id=id)
     told = call("why", agent="ana", id=id)
