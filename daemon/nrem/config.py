@@ -178,6 +178,9 @@ class Workspace(_Section):
     idle_minutes: int = Field(
         5, ge=0, description="Minutes without a write after which events are committed; 0 is never."
     )
+    recalls: Literal["full", "hashed", "off"] = Field(
+        "full", description="What git has of recalls: all, all but the words asked, or nothing."
+    )
 
 
 class Config(_Section):

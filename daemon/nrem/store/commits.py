@@ -33,10 +33,12 @@ group by e.subject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark:
-    """The last event that is in git, and the last commit of the branch that was looked at."""
+    """The last event and the last recall in git, and the last commit of the branch that was looked at."""
 
     seq: int
     commit: str
+    recall: int
+    """The number of the last recall that is in git, or was left out of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,8 +131,8 @@ def was_forgotten(db: Connection, scope: int, subject: str) -> bool:
 
 
 def watermark(db: Connection, scope: int) -> Watermark | None:
-    row = db.execute("select seq, commit_id from watermarks where scope = ?", (scope,)).fetchone()
-    return Watermark(seq=row[0], commit=row[1]) if row else None
+    row = db.execute("select seq, commit_id, recall from watermarks where scope = ?", (scope,)).fetchone()
+    return Watermark(seq=row[0], commit=row[1], recall=row[2]) if row else None
 
 
 def begin_anew(db: Connection, scope: int) -> None:
@@ -181,9 +183,9 @@ def record(db: Connection, scope: int, made: Collection[Published], mark: Waterm
         ],
     )  # fmt: skip
     db.execute(
-        "insert into watermarks (scope, seq, commit_id) values (?, ?, ?)"
-        " on conflict (scope) do update set seq = excluded.seq, commit_id = excluded.commit_id",
-        (scope, mark.seq, mark.commit),
+        "insert into watermarks (scope, seq, commit_id, recall) values (?, ?, ?, ?) on conflict (scope)"
+        " do update set seq = excluded.seq, commit_id = excluded.commit_id, recall = excluded.recall",
+        (scope, mark.seq, mark.commit, mark.recall),
     )
 
 
