@@ -15,7 +15,7 @@ from nrem.errors import Corrupt
 from nrem.model import RecallLine
 from nrem.runtime.app import App
 from nrem.runtime.publisher import Publisher
-from nrem.store import commits, recalls, scopes
+from nrem.store import commits, recall_lines, scopes
 from nrem.workspace import journal
 from workspace.workshop import check_clean, git
 
@@ -70,7 +70,7 @@ def test_recalls_are_committed_with_the_next_commit(call: Call, app: App, lines:
     )
     assert [hit[0] for hit in one.hits] == [id]
     with app.store.reading() as db:
-        assert recalls.lines(db, app.scope("ana").number, 1, hashed=False) == [one, two]
+        assert recall_lines.lines(db, app.scope("ana").number, 1, hashed=False) == [one, two]
 
 
 def test_recalls_alone_make_no_commit(call: Call, app: App, clock: ManualClock, lines: Lines) -> None:
@@ -215,12 +215,12 @@ def test_recalls_from_git_come_back_with_their_hits_and_use(call: Call, app: App
 
     app.store.write(lose)
     assert call("get_memory", agent="ana", id=id)["access_count"] == 0
-    assert app.store.write(functools.partial(recalls.add_lines, scope=number, lines=found)) == 2
-    assert app.store.write(functools.partial(recalls.add_lines, scope=number, lines=found)) == 0
+    assert app.store.write(functools.partial(recall_lines.add_lines, scope=number, lines=found)) == 2
+    assert app.store.write(functools.partial(recall_lines.add_lines, scope=number, lines=found)) == 0
     assert call("get_memory", agent="ana", id=id) == used
     with app.store.reading() as db:
-        assert recalls.lines(db, number, 1, hashed=False) == found  # their words are not known
-        assert recalls.last_number(db, number) == 2
+        assert recall_lines.lines(db, number, 1, hashed=False) == found  # their words are not known
+        assert recall_lines.last_number(db, number) == 2
         assert scopes.count(db, number) == 1
 
 

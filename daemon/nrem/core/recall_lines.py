@@ -14,7 +14,7 @@ from nrem.config import Workspace as Settings
 from nrem.core.record import Base
 from nrem.errors import NotFound
 from nrem.model import RecallLine
-from nrem.store import recalls
+from nrem.store import recall_lines
 from nrem.store.driver import Connection
 from nrem.workspace import journal
 from nrem.workspace.repository import Repository
@@ -33,10 +33,10 @@ def export_recalls(
     db: Connection, repository: Repository, scope: int, base: Base, settings: Settings
 ) -> RecallFiles:
     """Return the recall files that a commit on top of `base` needs."""
-    last = recalls.last_number(db, scope)
+    last = recall_lines.last_number(db, scope)
     first = 1 if base.whole else base.recall + 1
     hashed = settings.recalls == "hashed"
-    new = [] if settings.recalls == "off" else recalls.lines(db, scope, first, hashed=hashed)
+    new = [] if settings.recalls == "off" else recall_lines.lines(db, scope, first, hashed=hashed)
     known = _known(repository, base, {journal.recall_path(line.number) for line in new})
     kept = (line for line in journal.salvage_recalls(known) if line.number <= last)
     files = journal.render_recalls(_merged(kept, new))

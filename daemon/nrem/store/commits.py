@@ -29,6 +29,16 @@ from events e
 where e.scope = :scope and e.seq between :first and :last and e.op like 'memory.%'
 group by e.subject
 """
+# Back from a commit until one that publishes events; what a person commits publishes none.
+_SEQ_OF = """
+with recursive before (id, parent, last_seq) as (
+    select id, parent, last_seq from commits where scope = :scope and id = :commit
+    union
+    select c.id, c.parent, c.last_seq from before b
+    join commits c on c.scope = :scope and c.id = b.parent where b.last_seq is null
+)
+select last_seq from before where last_seq is not null
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,6 +203,20 @@ def list_(db: Connection, scope: int, *, limit: int) -> list[Published]:
     """Return a workspace's commits, newest first."""
     rows = db.execute("select * from commits where scope = ? order by rowid desc limit ?", (scope, limit))
     return [_published(row) for row in rows]
+
+
+def starting_with(db: Connection, scope: int, prefix: str) -> list[Published]:
+    """Return the known commits whose id begins so, at most two."""
+    rows = db.execute(
+        "select * from commits where scope = ? and id >= ? and id < ? limit 2", (scope, prefix, prefix + "g")
+    )
+    return [_published(row) for row in rows]
+
+
+def seq_of(db: Connection, scope: int, commit: str) -> int:
+    """Return the last event that is in git with a commit; 0 when none is."""
+    row = db.execute(_SEQ_OF, {"scope": scope, "commit": commit}).fetchone()
+    return row[0] if row else 0
 
 
 def _published(row: Row) -> Published:

@@ -52,6 +52,26 @@ def read(db: Connection, scope: int, *, subject: str | None = None) -> Iterator[
         yield Event(**dict(row))
 
 
+def seq_at(db: Connection, scope: int, at: int) -> int:
+    """Return the last event that had happened at a time; 0 when none had."""
+    # From the newest back: times are in the order of the chain, and what is asked for is mostly recent.
+    row = db.execute(
+        "select seq from events where scope = ? and at <= ? order by seq desc limit 1", (scope, at)
+    ).fetchone()
+    return row[0] if row else 0
+
+
+def last_of_session(db: Connection, scope: int, session: str) -> Event | None:
+    """Return the event that made the last memory of a session; None for a session without any."""
+    row = db.execute(
+        "select seq, at, op, subject, actor, cause, payload_hash, chain, payload, salt from events"
+        " where scope = ? and op = 'memory.remember' and payload ->> '$.session' = ?"
+        " order by seq desc limit 1",
+        (scope, session),
+    ).fetchone()
+    return Event(**dict(row)) if row else None
+
+
 def verify(db: Connection, scope: int) -> int:
     """Recompute a scope's whole chain and return its length; raise Corrupt at the first broken link."""
     previous, seq = GENESIS, 0

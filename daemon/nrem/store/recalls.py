@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import itertools
-from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from nrem.model import RecallLine
-from nrem.store.driver import Connection
+from nrem.store.driver import Connection, Row
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +38,7 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
     ).fetchone()
     if counted is None:
         return
-    _insert(
+    insert(
         db,
         scope,
         RecallLine(
@@ -55,23 +50,8 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
     )  # fmt: skip
 
 
-def add_lines(db: Connection, scope: int, lines: Iterable[RecallLine]) -> int:
-    """Take in recalls that come from git, with the use that they count; return how many were not known."""
-    new = 0
-    for line in lines:
-        known = db.execute(
-            "select 1 from recalls where scope = ? and (id = ? or number = ?)", (scope, line.id, line.number)
-        ).fetchone()
-        if known is None:
-            _insert(db, scope, line)
-            new += 1
-        db.execute(
-            "update scopes set last_recall = max(last_recall, ?) where scope = ?", (line.number, scope)
-        )
-    return new
-
-
-def _insert(db: Connection, scope: int, line: RecallLine) -> None:
+def insert(db: Connection, scope: int, line: RecallLine) -> None:
+    """Write a recall down, with its hits and the use that they count."""
     db.execute(
         "insert into recalls (scope, number, id, at, now, actor, ingress, query, query_hash, request, seq,"
         " config_hash, ranker, embedder, degraded) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -111,42 +91,19 @@ def recount(db: Connection, scope: int, memory: str) -> None:
     )
 
 
-# For git
+def find(db: Connection, scope: int, id: str) -> Recall | None:
+    """Return the record of an answer; None when there is none, or no more."""
+    row = db.execute(
+        "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded"
+        " from recalls where scope = ? and id = ?",
+        (scope, id),
+    ).fetchone()
+    return _recall(db, scope, row) if row else None
 
 
-def last_number(db: Connection, scope: int) -> int:
-    """Return the number of a scope's last recall, also when it was pruned since."""
-    number: int = db.execute("select last_recall from scopes where scope = ?", (scope,)).fetchone()[0]
-    return number
-
-
-def lines(db: Connection, scope: int, first: int, *, hashed: bool) -> list[RecallLine]:
-    """Return a scope's recalls from a number on, in order; hashed, without the words that were asked."""
-    salt = db.execute("select value from store_meta where key = 'recall_salt'").fetchone()[0].encode()
-    values = {"scope": scope, "first": first}
-    found = db.execute(
-        "select e.recall_id, e.memory_id, e.score, e.coverage from recalls r"
-        " join recall_events e on e.scope = r.scope and e.recall_id = r.id"
-        " where r.scope = :scope and r.number >= :first order by r.number, e.rank",
-        values,
+def _recall(db: Connection, scope: int, row: Row) -> Recall:
+    hits = db.execute(
+        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ? order by rank",
+        (scope, row["id"]),
     )
-    hits = {
-        id: tuple((row[1], row[2], row[3]) for row in group)
-        for id, group in itertools.groupby(found, key=lambda row: str(row[0]))
-    }
-    rows = db.execute(
-        "select number, id, at, now, actor, ingress, query, query_hash, request, seq, config_hash, ranker,"
-        " embedder, degraded from recalls where scope = :scope and number >= :first order by number",
-        values,
-    ).fetchall()
-    return [_line(dict(row), hits.get(row["id"], ()), salt if hashed else None) for row in rows]
-
-
-def _line(row: dict[str, Any], hits: tuple[tuple[str, float, float], ...], salt: bytes | None) -> RecallLine:
-    if row["query_hash"] is not None:
-        row |= {"query": None}
-    elif salt is not None:
-        # The salt is not in git: whoever has only that cannot try questions out.
-        digest = hmac.new(salt, row["query"].encode(), hashlib.sha256).hexdigest()
-        row |= {"query": None, "query_hash": digest, "request": "{}"}
-    return RecallLine(**row, hits=hits)
+    return Recall(**dict(row), hits=tuple(tuple(hit) for hit in hits))
