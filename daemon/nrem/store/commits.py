@@ -103,18 +103,17 @@ def records(db: Connection, scope: int, ordinals: range) -> list[StateRecord]:
 
 
 def changes(db: Connection, scope: int, first: int, last: int) -> list[Change]:
-    """Return what became of each memory that the events of a range are about."""
+    """Return what became of each memory that the events of a range are about; one that came back is new."""
     found = []
     for row in db.execute(_SUBJECTS, {"scope": scope, "first": first, "last": last}).fetchall():
-        [op] = db.execute(
-            "select op from events where scope = ? and seq = ?", (scope, row["last_here"])
-        ).fetchone()
+        subject = row["subject"]
         found.append(
             Change(
-                subject=row["subject"],
+                subject=subject,
                 ordinal=row["ordinal"],
-                new=row["first_here"] == row["ordinal"],
-                gone=op == "memory.forget",
+                new=row["first_here"] == row["ordinal"]
+                or _is_forgotten(db, scope, subject, row["first_here"] - 1),
+                gone=_is_forgotten(db, scope, subject, row["last_here"]),
             )
         )
     return found
@@ -131,13 +130,17 @@ def counts(changed: Collection[Change], files: int) -> Counts:
 
 
 def was_forgotten(db: Connection, scope: int, subject: str) -> bool:
-    """Tell whether an event says that a memory was forgotten."""
+    """Tell whether the last event of a memory says that it was forgotten."""
+    return _is_forgotten(db, scope, subject, last(db, scope)[0])
+
+
+def _is_forgotten(db: Connection, scope: int, subject: str, seq: int) -> bool:
     row = db.execute(
-        "select 1 from events indexed by idx_events_subject"
-        " where scope = ? and subject = ? and op = 'memory.forget' limit 1",
-        (scope, subject),
+        "select op from events indexed by idx_events_subject"
+        " where scope = ? and subject = ? and seq <= ? order by seq desc limit 1",
+        (scope, subject, seq),
     ).fetchone()
-    return row is not None
+    return row is not None and row[0] == "memory.forget"
 
 
 def watermark(db: Connection, scope: int) -> Watermark | None:

@@ -103,7 +103,8 @@ def find(db: Connection, scope: int, id: str) -> Recall | None:
 
 def _recall(db: Connection, scope: int, row: Row) -> Recall:
     hits = db.execute(
-        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ? order by rank",
+        "select memory_id, score, coverage from recall_events where scope = ? and recall_id = ?"
+        " order by rank",
         (scope, row["id"]),
     )
     return Recall(**dict(row), hits=tuple(tuple(hit) for hit in hits))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -15,6 +16,7 @@ from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
+from nrem.core.restore import restore
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -162,6 +164,21 @@ def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) ->
     return recorded
 
 
+def _restore(app: App, caller: Caller, request: wire.Restore) -> wire.Restored:
+    scope = app.scope(request.agent)
+    embeds = app.serving_embedder() is not None
+    done = restore(
+        app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock, embeds=embeds
+    )
+    if request.dry_run or not (done.added or done.changed or done.forgotten):
+        return done
+    try:
+        made = app.publish(scope, "restore")
+    except NremError as error:  # it is done; the next commit will have it
+        return dataclasses.replace(done, note=error.message)
+    return dataclasses.replace(done, commit=made.commit, note=made.note)
+
+
 def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     scope = app.scope(request.agent)
     return read_log(app.store, app.settings(scope), scope, limit=request.limit)
@@ -201,6 +218,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
+    "restore": _restore,
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),

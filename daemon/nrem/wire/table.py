@@ -63,6 +63,8 @@ from nrem.wire.workspaces import (
     Log,
     ReadFile,
     ReadLog,
+    Restore,
+    Restored,
     WorkspaceFile,
 )
 
@@ -293,6 +295,15 @@ OPERATIONS: Mapping[str, Operation] = {
             route=f"POST {_A}/workspace/checkpoints",
             takes=Checkpoint,
             gives=CheckpointMade,
+            right=Right.WRITE,
+            patience=600.0,
+        ),
+        Operation(
+            name="restore",
+            summary="Bring the memories of a point in the past back, as new events on top.",
+            route=f"POST {_A}/workspace/restore",
+            takes=Restore,
+            gives=Restored,
             right=Right.WRITE,
             patience=600.0,
         ),

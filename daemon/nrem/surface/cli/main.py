@@ -34,6 +34,7 @@ COMMANDS = {
     "embed": "recalling",
     "reembed": "recalling",
     "checkpoint": "workspace",
+    "restore": "workspace",
     "log": "workspace",
     "backup": "care",
     "doctor": "care",
