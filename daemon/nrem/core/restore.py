@@ -16,7 +16,7 @@ from nrem.core.point import Point, resolve
 from nrem.errors import Denied, InvalidField
 from nrem.model import By, Caller, Scope, Trust
 from nrem.policy.restoring import Known, Plan, decide
-from nrem.store import memories, past, recalls, scopes
+from nrem.store import memories, recalls, scopes, states
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.wire import NotRestored, Restore, Restored, RestoredMemory
@@ -65,7 +65,7 @@ def restore(
 
 
 def _point(db: Connection, scope: int, request: Restore, *, now: int, zone: ZoneInfo) -> Point:
-    last = past.last_event(db, scope, request.only) if request.only is not None else None
+    last = states.last_event(db, scope, request.only) if request.only is not None else None
     if request.to is not None:
         return resolve(db, scope, request.to, now=now, zone=zone, field="to")
     if last is None:
@@ -78,15 +78,15 @@ def _point(db: Connection, scope: int, request: Restore, *, now: int, zone: Zone
 
 
 def _known(db: Connection, scope: int, request: Restore, point: Point) -> list[Known]:
-    ids = [request.only] if request.only is not None else past.changed_since(db, scope, point.seq)
+    ids = [request.only] if request.only is not None else states.changed_since(db, scope, point.seq)
     return [_one(db, scope, id, point.seq) for id in ids]
 
 
 def _one(db: Connection, scope: int, id: str, seq: int) -> Known:
-    then, now = past.state_at(db, scope, id, seq), memories.find(db, scope, id)
+    then, now = states.state_at(db, scope, id, seq), memories.find(db, scope, id)
     if then is None or then.memory is None:
         return Known(id=id, then=None, now=now, erased=then is not None and then.erased)
-    holders = past.holders(db, scope, then.memory.kind, then.memory.content, then.memory.legacy_id)
+    holders = states.holders(db, scope, then.memory.kind, then.memory.content, then.memory.legacy_id)
     return Known(id=id, seq=then.seq, then=then.memory, now=now, taken_by=frozenset(holders - {id}))
 
 
@@ -98,16 +98,16 @@ def _apply(db: Connection, scope: int, plan: Plan, by: By, *, embeds: bool) -> N
             memories.release(db, scope, one.id)
     for one in plan.back:
         assert one.then is not None
-        last = past.last_version(db, scope, one.id) if one.now is None else one.now.version
+        last = states.last_version(db, scope, one.id) if one.now is None else one.now.version
         updated_at = max(by.now, (one.now or one.then).updated_at)
         memory = dataclasses.replace(one.then, version=last + 1, updated_at=updated_at)
         if one.now is None:
-            vector = past.vector(db, scope, one.id, one.seq)
+            vector = states.vector(db, scope, one.id, one.seq)
             memories.insert(db, scope, memory, vector, by, op="memory.restore", pending=embeds)
             recalls.recount(db, scope, one.id)
         else:
             same = one.now.content == one.then.content
-            vector = None if same else past.vector(db, scope, one.id, one.seq)
+            vector = None if same else states.vector(db, scope, one.id, one.seq)
             memories.update(db, scope, memory, vector, op="memory.restore", by=by, pending=embeds)
 
 
