@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
+from typing import Any
 
 from nrem import config
 from nrem.clock import Clock
+from nrem.core import push
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspaces
-from nrem.errors import InvalidField, NotFound
+from nrem.errors import Denied, InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import commits, scopes, search
 from nrem.store.database import Database
@@ -34,11 +37,11 @@ def make_room(store: Database, workspaces: Workspaces, name: str) -> None:
     workspaces.refuse_taken(name)
 
 
-def list_(store: Database, *, caller: Caller) -> Agents:
+def list_(store: Database, settings: Callable[[Scope], config.Config], *, caller: Caller) -> Agents:
     """Return the agents that the caller reaches, by name."""
     with store.reading() as db:
         known = [(scope, memories) for scope, memories in scopes.list_(db) if caller.reaches(scope.name)]
-        return Agents(agents=tuple(_agent(db, scope, memories) for scope, memories in known))
+        return Agents(agents=tuple(_agent(db, settings(scope), scope, memories) for scope, memories in known))
 
 
 def not_found(name: str) -> NotFound:
@@ -46,9 +49,9 @@ def not_found(name: str) -> NotFound:
     return scopes.not_found(name)
 
 
-def show(store: Database, scope: Scope) -> Agent:
+def show(store: Database, settings: config.Config, scope: Scope) -> Agent:
     with store.reading() as db:
-        return _agent(db, scope, scopes.count(db, scope.number))
+        return _agent(db, settings, scope, scopes.count(db, scope.number))
 
 
 def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
@@ -116,10 +119,22 @@ def set_config(
 
     def write(db: Connection) -> AgentConfig:
         current = scopes.get(db, scope.name)
+        if caller.reach is not None:
+            _refuse_remote(scopes.config(db, current.number), request.config)
         by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
         return scopes.put_config(db, current, request.config, message, by)
 
     return store.write(write)
+
+
+def _refuse_remote(known: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise Denied when somebody of one agent or organisation changes where memory is sent."""
+    url = wanted.get("workspace", {}).get("remote", "")
+    if url and url != known.get("workspace", {}).get("remote", ""):
+        raise Denied(
+            "where commits are pushed to is not for a token of one agent or organisation to say",
+            hint="the owner can: nrem agent config",
+        )
 
 
 def list_configs(store: Database, scope: Scope) -> AgentConfigs:
@@ -127,7 +142,7 @@ def list_configs(store: Database, scope: Scope) -> AgentConfigs:
         return AgentConfigs(versions=tuple(scopes.configs(db, scope.number)))
 
 
-def _agent(db: Connection, scope: Scope, memories: int) -> Agent:
+def _agent(db: Connection, settings: config.Config, scope: Scope, memories: int) -> Agent:
     versions = scopes.configs(db, scope.number)
     return Agent(
         agent=scope.name,
@@ -135,4 +150,5 @@ def _agent(db: Connection, scope: Scope, memories: int) -> Agent:
         created_at=scope.created_at,
         config_version=versions[0].version if versions else 0,
         unpublished=commits.count_unpublished(db, scope.number),
+        remote=push.status(db, settings, scope),
     )

@@ -137,7 +137,7 @@ def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
         app.publish_first(scope)
     except NremError as error:  # the agent is there; the next commit will have it all
         log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
-    return agents.show(app.store, scope)
+    return agents.show(app.store, app.settings(scope), scope)
 
 
 def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
@@ -191,8 +191,10 @@ def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
 
 BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "add_agent": _add_agent,
-    "list_agents": lambda app, caller, r: agents.list_(app.store, caller=caller),
-    "show_agent": lambda app, caller, r: agents.show(app.store, app.scope(r.agent)),
+    "list_agents": lambda app, caller, r: agents.list_(app.store, app.settings, caller=caller),
+    "show_agent": lambda app, caller, r: agents.show(
+        app.store, app.settings(app.scope(r.agent)), app.scope(r.agent)
+    ),
     "remove_agent": _remove_agent,
     "set_agent_config": _set_agent_config,
     "list_agent_configs": lambda app, caller, r: agents.list_configs(app.store, app.scope(r.agent)),

@@ -44,6 +44,21 @@ class SetAgentConfig(AgentRef):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteStatus:
+    """The repository that an agent's commits are pushed to."""
+
+    url: str
+    ahead: int
+    """Commits that it does not have yet."""
+    pushed_at: Moment | None
+    tried_at: Moment | None
+    error: str | None
+    """What the last try met."""
+    diverged: bool
+    """Whether it has commits that are not here: then nothing is pushed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     agent: str
     memories: int
@@ -51,6 +66,7 @@ class Agent:
     config_version: int = 0
     unpublished: int = 0
     """Events that are not in the workspace's git yet."""
+    remote: RemoteStatus | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
