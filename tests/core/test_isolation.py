@@ -27,6 +27,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "remove_agent": {"erase": True},
     "recall": {"query": "note"},
     "read_file": {"path": "USER.md"},
+    "restore": {"to": "now"},
 }
 
 

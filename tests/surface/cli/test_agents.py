@@ -29,7 +29,7 @@ def test_add_answers_in_json(nrem: Nrem, answer: Answer) -> None:
     added = answer("agent", "add", "ana")
     assert added.pop("created_at")
     assert set(added.pop("connect")) == {"claude_code", "codex", "mcp_json"}
-    assert added == {"agent": "ana", "memories": 0, "config_version": 0, "unpublished": 0}
+    assert added == {"agent": "ana", "memories": 0, "config_version": 0, "unpublished": 0, "remote": None}
 
 
 def test_a_name_is_given_once(nrem: Nrem, refusal: Refusal, ana: str) -> None:
