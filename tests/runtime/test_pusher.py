@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from dulwich.repo import Repo
-from dulwich.server import DictBackend
+from dulwich.server import BackendRepo, DictBackend
 from dulwich.web import make_wsgi_chain
 
 from builders import Call, ManualClock, caller_of
@@ -257,7 +257,8 @@ def server(bare: Path) -> Iterator[tuple[str, list[str]]]:
         config = repo.get_config()
         config.set((b"http",), b"receivepack", b"true")
         config.write_to_path()
-        serve = make_wsgi_chain(DictBackend({"/x.git": repo}))
+        backend: dict[str, BackendRepo] = {"/x.git": repo}
+        serve = make_wsgi_chain(DictBackend(backend))
 
         def guarded(environ: Any, start: Any) -> Any:
             seen.append(environ.get("HTTP_AUTHORIZATION", ""))

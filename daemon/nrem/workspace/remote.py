@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator, Set
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ from dulwich.client import (
 from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.graph import can_fast_forward
 from dulwich.objects import ObjectID
+from dulwich.pack import UnpackedObject
 from dulwich.refs import Ref
 from dulwich.repo import Repo
 from urllib3.exceptions import HTTPError
@@ -63,7 +66,7 @@ def push(root: Path, branch: str, commit: str, url: str, credentials: str | None
 
         try:
             client, path = _client(url, credentials)
-            result = client.send_pack(path, update, repo.generate_pack_data)
+            result = client.send_pack(os.fsencode(path), update, _Packing(repo))
         except HTTPUnauthorized:
             raise _failed("it refuses the token, or wants one") from None
         except NotGitRepository:
@@ -73,6 +76,23 @@ def push(root: Path, branch: str, commit: str, url: str, credentials: str | None
     for problem in (result.ref_status or {}).values():
         if problem is not None:
             raise _failed(str(problem))
+
+
+class _Packing:
+    """What dulwich's clients ask for, in the words that its repository takes."""
+
+    def __init__(self, repo: Repo) -> None:
+        self._repo = repo
+
+    def __call__(
+        self,
+        have: Set[ObjectID],
+        want: Set[ObjectID],
+        *,
+        ofs_delta: bool = False,
+        progress: Callable[[bytes], None] | None = None,
+    ) -> tuple[int, Iterator[UnpackedObject]]:
+        return self._repo.generate_pack_data(set(have), set(want), ofs_delta=ofs_delta)
 
 
 def _client(url: str, credentials: str | None) -> tuple[GitClient, str]:
