@@ -274,6 +274,7 @@ class Methods(abc.ABC):
         profile: Literal["default", "agentos"] | None = None,
         asked_at: str | int | None = None,
         expired: bool | None = None,
+        as_of: str | None = None,
         explain: bool | None = None,
         observe: bool | None = None,
     ) -> wire.Recalled:
@@ -303,6 +304,7 @@ class Methods(abc.ABC):
                 "profile": profile,
                 "asked_at": asked_at,
                 "expired": expired,
+                "as_of": as_of,
                 "explain": explain,
                 "observe": observe,
             },
@@ -501,6 +503,11 @@ class Methods(abc.ABC):
         found: wire.Versions = self._run("list_versions", {"agent": agent, "id": id})
         return found
 
+    def why(self, id: str, *, agent: str | None = None) -> wire.Why:
+        """Tell where a memory comes from, what became of it, and which questions it answered."""
+        found: wire.Why = self._run("why", {"agent": agent, "id": id})
+        return found
+
     def checkpoint(self, *, agent: str | None = None, note: str | None = None) -> wire.CheckpointMade:
         """Commit what happened, and what was changed in the workspace's files."""
         found: wire.CheckpointMade = self._run("checkpoint", {"agent": agent, "note": note})
@@ -528,6 +535,47 @@ class Methods(abc.ABC):
     def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
         found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
+        return found
+
+    def replay(
+        self,
+        *,
+        agent: str | None = None,
+        of: str | None = None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int | None = None,
+    ) -> wire.Replays:
+        """Ask recorded questions again of the state of their moment, and compare the answers."""
+        found: wire.Replays = self._run(
+            "replay", {"agent": agent, "of": of, "since": since, "until": until, "limit": limit}
+        )
+        return found
+
+    def bisect(
+        self,
+        id: str,
+        query: str,
+        *,
+        agent: str | None = None,
+        mode: Literal["keyword", "vector", "hybrid"] | None = None,
+        limit: int | None = None,
+        since: str | None = None,
+        until: str | None = None,
+    ) -> wire.Bisected:
+        """Find since which commit and event a memory is, or is no more, in an answer."""
+        found: wire.Bisected = self._run(
+            "bisect",
+            {
+                "agent": agent,
+                "id": id,
+                "query": query,
+                "mode": mode,
+                "limit": limit,
+                "since": since,
+                "until": until,
+            },
+        )
         return found
 
     def create_backup(self) -> model.Backup:

@@ -87,14 +87,13 @@ def test_a_commit_without_events_stands_for_those_before(call: Call, app: App, p
 def test_an_abbreviation_of_two_commits_is_refused(call: Call, app: App, point: Resolve) -> None:
     call("checkpoint", agent="ana", note="x")
     scope = app.scope("ana").number
-    for last in "ab":
-        app.store.write(
-            lambda db, last=last: db.execute(
-                "insert into commits (scope, id, cause, at, subject, added, changed, forgotten, files)"
-                " values (?, ?, 'checkpoint', 0, '', 0, 0, 0, 0)",
-                (scope, "1234567" + last * 33),
-            )
+    app.store.write(
+        lambda db: db.executemany(
+            "insert into commits (scope, id, cause, at, subject, added, changed, forgotten, files)"
+            " values (?, ?, 'checkpoint', 0, '', 0, 0, 0, 0)",
+            [(scope, "1234567" + last * 33) for last in "ab"],
         )
+    )
     with pytest.raises(InvalidField, match="several commits"):
         point("1234567")
     assert point("1234567b").commit == "1234567" + "b" * 33

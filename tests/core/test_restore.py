@@ -180,6 +180,23 @@ def test_a_point_may_be_a_commit_or_a_recall(call: Call, app: App, get: Get) -> 
     assert get(id)["content"] == "second"
 
 
+@pytest.mark.rows(105)
+def test_a_recall_of_the_past_is_the_same_before_and_after_a_restore(
+    call: Call, app: App, history: dict[str, str], clock: ManualClock
+) -> None:
+    def ask(point: str) -> list[tuple[str, str]]:
+        hits = call("recall", agent="ana", query="old or new", as_of=point)["hits"]
+        return [(hit["memory"]["id"], hit["memory"]["content"]) for hit in hits]
+
+    then, lately = "2026-06-01T12:30:00Z", "2026-06-01T13:30:00Z"
+    first, second = ask(then), ask(lately)
+    clock.advance(seconds=1)
+    call("restore", agent="ana", to=then)
+    clock.advance(seconds=1)
+    assert (ask(then), ask(lately)) == (first, second)
+    assert sorted(ask("now")) == sorted(first)
+
+
 def test_two_memories_that_swapped_their_texts_swap_them_back(
     call: Call, app: App, get: Get, vectors: Vectors, clock: ManualClock
 ) -> None:

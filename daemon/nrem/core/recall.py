@@ -1,74 +1,21 @@
-"""Answer a question with the memories that fit it best, and record what was answered."""
+"""Answer a question from what is remembered now, and record what was answered."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from zoneinfo import ZoneInfo
-
-import numpy as np
-from numpy.typing import NDArray
+from dataclasses import dataclass
 
 from nrem.clock import Clock
 from nrem.config import Config
+from nrem.core.answer import Answer, answer
 from nrem.core.scrub import Scrubber
-from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
-from nrem.model import Caller, Filter, Memory, Scope
-from nrem.models.embeddings import Embedder, embed_all, pack, unpack
-from nrem.policy import ranking, terms, timewords
+from nrem.model import Caller, Scope
+from nrem.models.embeddings import Embedder
+from nrem.policy import ranking, terms
 from nrem.policy.chain import canonical
-from nrem.policy.ranking import Mode, Profile, Scores
-from nrem.store import listing, recalls, scopes, search, vectors
+from nrem.store import recalls
 from nrem.store.database import Database
-from nrem.store.driver import Connection
-from nrem.store.matrix import Matrix
-from nrem.store.vectors import EmbeddingModelChanged as EmbeddingModelChanged
-from nrem.wire import Explained, Hit, Recall, Recalled
-
-QUERY_CHARACTERS = 4000
-QUERY_TERMS = 64
-BUDGET_CANDIDATES = 100
-CHARACTERS_PER_TOKEN = 4
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """A question, taken apart."""
-
-    text: str
-    words: tuple[terms.Word, ...]
-    terms: tuple[str, ...]
-    mode: Mode
-    vector: NDArray[np.float32] | None
-    now: int
-    notes: tuple[str, ...]
-    degraded: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Found:
-    """The best memories, their places in the matrix, and what their scores are made of."""
-
-    memories: tuple[Memory, ...]
-    places: tuple[int, ...]
-    question: ranking.Question
-    scores: Scores
-    seq: int
-    embedder: str | None
-
-    def explained(self) -> list[Explained]:
-        shares = zip(self.places, self.coverage(), strict=True)
-        return [_explain(self.scores, self.question, place, share) for place, share in shares]
-
-    def coverage(self) -> list[float]:
-        """Return for each memory which share of the question's terms it has."""
-        having = np.zeros(len(self.places))
-        for term in self.question.terms:
-            having += np.isin(self.places, term.places)
-        shares: list[float] = (having / max(len(self.question.terms), 1)).tolist()
-        return shares
+from nrem.wire import Recall, Recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,282 +36,28 @@ def recall(
     clock: Clock,
 ) -> Recalled:
     """Return the hits that fit limit and budget, best first. One snapshot decides; the record is queued."""
-    asked = _take_apart(request, embedder, settings, now=clock.now())
-    if embedder is not None and embedder.remote and _lacks_vector(asked):
-        with _snapshot(store, scope, embedder, asked) as (db, matrix, _):
-            text = _counted(db, matrix, asked).dense_text if matrix.embedder else None
-        if text is not None:  # over the network, so outside of the snapshot
-            asked = _with_vector(asked, embedder, text)
-    found, asked = _find(store, embedder, settings, scope, request, asked)
+    answered = answer(store, embedder, settings, scope, request, now=clock.now())
     id = clock.new_id() if request.observe else None
     if id is not None:
         by = _By(id=id, caller=caller, at=clock.now())
-        record = _record(settings, request, asked, found, by)
+        record = _record(settings, request, answered, by)
         store.write_soon(functools.partial(recalls.add, scope=scope.number, recall=record))
-    explained = found.explained() if request.explain else [None] * len(found.memories)
-    return Recalled(
-        recall_id=id,
-        hits=tuple(Hit(memory=m, explain=e) for m, e in zip(found.memories, explained, strict=True)),
-        mode=asked.mode.value,
-        degraded=asked.degraded,
-        notes=asked.notes,
-    )
+    return answered.recalled(request, id)
 
 
-def _take_apart(request: Recall, embedder: Embedder | None, settings: Config, *, now: int) -> _Asked:
-    mode = Mode(request.mode)
-    text, notes = request.query, []
-    if not text.strip() and request.embedding is None:
-        raise InvalidField("query", "is empty", hint="ask something, or give an embedding")
-    # Scrubbed before it is cut, or half of a secret would pass; and before it goes to an embedder.
-    scrubbed = Scrubber(settings, refuse=False).text("query", text[: 2 * QUERY_CHARACTERS])
-    if len(text) > QUERY_CHARACTERS:
-        notes.append(f"query: only its first {QUERY_CHARACTERS} characters were used")
-    text = scrubbed[:QUERY_CHARACTERS]
-    if mode is Mode.KEYWORD and request.threshold is not None:
-        raise InvalidField("threshold", "is a cosine, which mode keyword does not have", hint="leave it out")
-    if request.embedding is not None and mode is Mode.KEYWORD:
-        raise InvalidField("embedding", "cannot be used in mode keyword", hint="use mode vector or hybrid")
-    if mode is not Mode.KEYWORD and embedder is None and request.embedding is None:
-        if mode is Mode.VECTOR:
-            raise InputError("vectors are off", hint="set vector.enabled = true, or use mode keyword")
-        mode = Mode.KEYWORD
-    packed = pack(request.embedding) if request.embedding is not None else None
-    if request.embedding is not None and packed is None:
-        raise InvalidField("embedding", "has no direction", hint="give numbers that are not all zero")
-    words = tuple(terms.for_question(text))
-    distinct = tuple(dict.fromkeys(term for word in words for term in word.terms))
-    if len(distinct) > QUERY_TERMS:
-        notes.append(f"query: only its first {QUERY_TERMS} terms were looked up")
-    return _Asked(
-        text=text,
-        words=words,
-        terms=distinct[:QUERY_TERMS],
-        mode=mode,
-        vector=unpack(packed) if packed is not None else None,
-        now=request.asked_at if request.asked_at is not None else now,
-        notes=tuple(notes),
-    )
+def ranker() -> str:
+    """Return the version of what decides an answer."""
+    return f"{ranking.VERSION}.{terms.VERSION}"
 
 
-def _find(
-    store: Database,
-    embedder: Embedder | None,
-    settings: Config,
-    scope: Scope,
-    request: Recall,
-    asked: _Asked,
-) -> tuple[_Found, _Asked]:
-    with _snapshot(store, scope, embedder, asked) as (db, matrix, seq):
-        counted = _counted(db, matrix, asked)
-        if embedder is not None and not embedder.remote and matrix.embedder and _lacks_vector(asked):
-            asked = _with_vector(asked, embedder, counted.dense_text)
-        cosines = None
-        if asked.vector is not None and matrix.embedder is not None:
-            _check_dimension(matrix, request, asked.vector)
-            cosines = matrix.cosines(db, asked.vector)
-        question = ranking.Question(
-            terms=_terms(db, matrix, counted),
-            cosines=cosines,
-            named=counted.named,
-            windows=_windows(asked, settings, matrix),
-            now=asked.now,
-        )
-        eligible = _eligible(db, scope.number, request, asked, matrix)
-        asked, eligible = _above_threshold(request, asked, cosines, eligible)
-        profile = Profile(request.profile or settings.recall.profile)
-        scores = ranking.score(matrix.rows(), question, eligible, mode=asked.mode, profile=profile)
-        best = ranking.order(matrix.rows(), scores, _candidates(request))
-        memories = listing.by_rowids(db, scope.number, matrix.rowids[best].tolist())
-        kept = _pack(memories, request)
-        found = _Found(
-            memories=tuple(memories[i] for i in kept),
-            places=tuple(int(best[i]) for i in kept),
-            question=question,
-            scores=scores,
-            seq=seq,
-            embedder=matrix.embedder if cosines is not None else None,
-        )
-        return found, asked
-
-
-@contextmanager
-def _snapshot(
-    store: Database, scope: Scope, embedder: Embedder | None, asked: _Asked
-) -> Iterator[tuple[Connection, Matrix, int]]:
-    """Lend a snapshot and the scope's matrix as that snapshot sees it."""
-    while True:
-        with store.reading() as db:
-            state = scopes.state(db, scope.number)
-            if asked.mode is Mode.KEYWORD or state.embedder is None:
-                matrix = store.matrices.get(scope.number, None, 0)
-            else:
-                if embedder is not None:
-                    vectors.check(vectors.Serving(state.embedder, state.dimension), embedder.identity)
-                matrix = store.matrices.get(scope.number, state.embedder, state.dimension)
-            with matrix.lock:
-                if matrix.seq > state.seq:
-                    continue  # another reader has seen more: take a newer snapshot
-                matrix.follow(db, state.seq, state.vector_generation)
-                yield db, matrix, state.seq
-                return
-
-
-# Words
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Counted:
-    """The terms of a question with the rows that have them, and what that says about the question."""
-
-    rows: dict[str, NDArray[np.int64]]
-    """Of a term that too many rows have, just more than may be."""
-    keep: tuple[str, ...]
-    named: frozenset[int]
-    dense_text: str
-    """The question without the words that most of the scope's rows have."""
-
-
-def _counted(db: Connection, matrix: Matrix, asked: _Asked) -> _Counted:
-    total = matrix.count - matrix.dead
-    limit = _most(total) + 1 if total >= ranking.COMMON_FROM else -1
-    found = search.postings(db, matrix.scope, asked.terms, limit=limit)
-    rows = dict(zip(asked.terms, found, strict=True))
-    named = matrix.named(asked.text)
-    frequencies = ranking.count_users(
-        {term: len(found) for term, found in rows.items()}, named, matrix.user_numbers, matrix.rows()
-    )
-    keep = ranking.keep_terms(list(frequencies.values()), total)
-    words = ((word.text, min((frequencies.get(t, 0) for t in word.terms), default=0)) for word in asked.words)
-    return _Counted(
-        rows=rows,
-        keep=tuple(term for term, kept in zip(rows, keep, strict=True) if kept),
-        named=named,
-        dense_text=ranking.dense_words(words, total),
-    )
-
-
-def _most(total: int) -> int:
-    """Return how many rows a term may have and still tell something."""
-    return int(total * ranking.COMMON_SHARE)
-
-
-def _terms(db: Connection, matrix: Matrix, counted: _Counted) -> tuple[ranking.Term, ...]:
-    """Return where the terms that count stand."""
-    total = matrix.count - matrix.dead
-    terms = []
-    for term in counted.keep:
-        rows = counted.rows[term]
-        if total >= ranking.COMMON_FROM and len(rows) > _most(total):
-            [rows] = search.postings(db, matrix.scope, [term])  # too frequent, but all that there is
-        context = np.empty(0, dtype=np.int32)
-        if matrix.with_context:
-            [around] = search.postings(db, matrix.scope, [term], part=search.CONTEXT)
-            context = matrix.places(around)
-        terms.append(ranking.Term(places=matrix.places(rows), context=context))
-    return tuple(terms)
-
-
-def _windows(asked: _Asked, settings: Config, matrix: Matrix) -> tuple[tuple[int, int], ...]:
-    if not timewords.hinted(asked.text):
-        return ()
-    return timewords.windows(asked.text, asked.now, ZoneInfo(settings.time.zone), matrix.years())
-
-
-# Vectors
-
-
-def _lacks_vector(asked: _Asked) -> bool:
-    return asked.vector is None and asked.mode is not Mode.KEYWORD
-
-
-def _check_dimension(matrix: Matrix, request: Recall, vector: NDArray[np.float32]) -> None:
-    embedder = str(matrix.embedder)
-    if request.embedding is not None and len(vector) != matrix.dimension:
-        raise InvalidField(
-            "embedding", f"has {len(vector)} numbers; the store's vectors have {matrix.dimension}"
-        )
-    vectors.check(vectors.Serving(embedder, matrix.dimension), embedder, len(vector))
-
-
-def _with_vector(asked: _Asked, embedder: Embedder, text: str) -> _Asked:
-    """Embed a question; when that cannot be done, go on with its words and say so."""
-    try:
-        [packed] = embed_all(embedder, [text or asked.text])
-    except (Unavailable, ConfigError) as error:
-        notes = (*asked.notes, f"vector search: {error.message}")
-        return replace(asked, mode=Mode.KEYWORD, degraded=("vector",), notes=notes)
-    if packed is None:
-        return replace(asked, mode=Mode.KEYWORD)  # nothing in it that the embedder knows
-    return replace(asked, vector=unpack(packed))
-
-
-# Which, and how many
-
-
-def _eligible(
-    db: Connection, scope: int, request: Recall, asked: _Asked, matrix: Matrix
-) -> NDArray[np.bool_]:
-    """Return which rows the filters leave, before anything is cut."""
-    n = matrix.count
-    chosen = request.filter()
-    eligible = matrix.of_kinds(chosen.kinds)
-    if matrix.with_expiry and not request.expired:
-        eligible &= matrix.expires[:n] > asked.now
-    if replace(chosen, kinds=()) != Filter():
-        matching = np.zeros(n, dtype=np.bool_)
-        matching[matrix.places(listing.rowids(db, scope, chosen))] = True
-        eligible &= matching
-    return eligible
-
-
-def _above_threshold(
-    request: Recall, asked: _Asked, cosines: NDArray[np.float32] | None, eligible: NDArray[np.bool_]
-) -> tuple[_Asked, NDArray[np.bool_]]:
-    if request.threshold is None:
-        return asked, eligible
-    if asked.degraded:
-        note = "threshold: ignored, because vectors could not be used"
-        return replace(asked, notes=(*asked.notes, note)), eligible
-    if cosines is None:
-        return asked, np.zeros_like(eligible)
-    return asked, eligible & (cosines >= np.float32(request.threshold))
-
-
-def _candidates(request: Recall) -> int:
-    unlimited = request.budget is not None and "limit" not in request.model_fields_set
-    return BUDGET_CANDIDATES if unlimited else request.limit
-
-
-def _pack(memories: list[Memory], request: Recall) -> list[int]:
-    """Return which hits fit the budget; one that is too long gives way to a shorter one behind it."""
-    if request.budget is None:
-        return list(range(len(memories)))
-    kept, left = [], request.budget
-    for i, memory in enumerate(memories):
-        tokens = -(-len(memory.content) // CHARACTERS_PER_TOKEN)
-        if tokens <= left:
-            kept.append(i)
-            left -= tokens
-    return kept
-
-
-def _explain(scores: Scores, question: ranking.Question, place: int, coverage: float) -> Explained:
-    cosine = float(question.cosines[place]) if question.cosines is not None else None
-    return Explained(
-        score=float(scores.total[place]),
-        parts={name: float(part[place]) for name, part in scores.parts.items()},
-        cosine=None if cosine is None or cosine != cosine else cosine,
-        coverage=coverage,
-    )
-
-
-# The record
-
-
-def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by: _By) -> recalls.Recall:
+def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> recalls.Recall:
     """Return what is written down about an answer."""
+    found, asked = answered.found, answered.asked
     given = request.model_dump(mode="json", exclude={"agent", "query", "embedding"}, exclude_defaults=True)
+    if request.budget is not None and "limit" in request.model_fields_set:
+        given["limit"] = request.limit  # beside a budget it matters whether it was given
+    if request.embedding is not None:
+        given["embedding"] = True  # not which one: it is large, and only says that there is no asking again
     if given:
         given = Scrubber(settings, refuse=False).json("request", given)
     return recalls.Recall(
@@ -375,10 +68,11 @@ def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by:
         ingress=by.caller.ingress,
         query=asked.text,
         request=canonical(given),
-        seq=found.seq,
+        seq=found.state.seq,
         config_hash=settings.fingerprint,
-        ranker=f"{ranking.VERSION}.{terms.VERSION}",
+        ranker=ranker(),
         embedder=found.embedder,
+        vector_generation=found.state.vector_generation,
         degraded=",".join(asked.degraded),
         hits=tuple(
             (memory.id, float(found.scores.total[place]), share)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
@@ -16,7 +17,10 @@ from nrem.models import embeddings, transport
 from nrem.models.embeddings import Embedder
 from nrem.store import scopes, vectors
 from nrem.store.database import Database, open_database
+from nrem.store.vectors import EmbeddingModelChanged
 from nrem.wire import CheckpointMade
+
+T = TypeVar("T")
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
@@ -109,6 +113,17 @@ class App:
         if self._serving is None and self.embedder is not None:
             self._serving = self._choose_serving(self.embedder)
         return self._serving
+
+    def search(self, run: Callable[[Embedder | None], T]) -> T:
+        """Run a search with the embedder that serves, also when it was switched just now."""
+        embedder = self.serving_embedder()
+        try:
+            return run(embedder)
+        except EmbeddingModelChanged:
+            self.reembedded()
+            if self.serving_embedder() is embedder:
+                raise
+        return run(self.serving_embedder())
 
     def reembedded(self) -> None:
         """Look again which embedder serves, after a step towards another one."""

@@ -5,6 +5,7 @@ A memory's number in the state files is the seq of its first event, so it is kno
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -220,6 +221,25 @@ def seq_of(db: Connection, scope: int, commit: str) -> int:
     """Return the last event that is in git with a commit; 0 when none is."""
     row = db.execute(_SEQ_OF, {"scope": scope, "commit": commit}).fetchone()
     return row[0] if row else 0
+
+
+def published_seqs(db: Connection, scope: int) -> list[int]:
+    """Return the last event of each commit that publishes some, in order."""
+    rows = db.execute(
+        "select distinct last_seq from commits where scope = ? and last_seq is not null order by last_seq",
+        (scope,),
+    )
+    return [row[0] for row in rows]
+
+
+def holding(db: Connection, scope: int, seqs: Collection[int]) -> dict[int, str]:
+    """Return for each event that is in git the commit that published it first."""
+    rows = db.execute(
+        "select s.value, c.id, min(c.rowid) from json_each(?) s"
+        " join commits c on c.scope = ? and s.value between c.first_seq and c.last_seq group by s.value",
+        (json.dumps(list(seqs)), scope),
+    )
+    return {row[0]: row[1] for row in rows}
 
 
 def _published(row: Row) -> Published:

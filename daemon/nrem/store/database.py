@@ -27,6 +27,7 @@ from nrem.store import driver, migrations
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
 from nrem.store.matrix import Matrices
+from nrem.store.past import Pasts
 
 T = TypeVar("T")
 
@@ -62,6 +63,7 @@ class Database:
         self._queue: queue.SimpleQueue[Any] = queue.SimpleQueue()
         self._soon: deque[_Item] = deque()
         self.matrices = Matrices()
+        self.pasts = Pasts()
         self.on_commit: Callable[[float, int, int], None] | None = None
         """Told of each group: its seconds, and how many of its writes went well or badly."""
         self._closing = threading.Lock()
@@ -94,6 +96,10 @@ class Database:
             self._soon.append(_Item(run, None))
             if len(self._soon) == 1:
                 self._queue.put(_WAKE)  # the writer may be in its long sleep; further ones ride along
+
+    def settle(self) -> None:
+        """Wait until what was to be written soon is written."""
+        self.write(lambda db: None)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:

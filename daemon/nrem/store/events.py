@@ -52,6 +52,16 @@ def read(db: Connection, scope: int, *, subject: str | None = None) -> Iterator[
         yield Event(**dict(row))
 
 
+def get(db: Connection, scope: int, seq: int) -> Event | None:
+    """Return one event; None where the chain does not reach."""
+    row = db.execute(
+        "select seq, at, op, subject, actor, cause, payload_hash, chain, payload, salt from events"
+        " where scope = ? and seq = ?",
+        (scope, seq),
+    ).fetchone()
+    return Event(**dict(row)) if row else None
+
+
 def seq_at(db: Connection, scope: int, at: int) -> int:
     """Return the last event that had happened at a time; 0 when none had."""
     # From the newest back: times are in the order of the chain, and what is asked for is mostly recent.

@@ -89,17 +89,23 @@ def insert(
 ) -> None:
     """Store a memory that is not live, with its event and its index entries; its vector may come later."""
     event = events.record(db, scope, op, memory.id, payload(memory), by)
-    entry = search.entry(memory)
-    rowid = db.execute(
-        _INSERT, (scope, content_hash(memory.content), event.seq, entry.length, *_values(memory))
-    ).lastrowid
-    assert rowid is not None
-    search.add(db, rowid, scope, entry)
+    rowid, length = add_row(db, scope, memory, event.seq)
     if vector is not None and vectors.fits(db, vector):
         vectors.insert(db, rowid, scope, event.seq, vector)
     elif pending:
         vectors.note_pending(db, rowid)
-    scopes.touch(db, scope, memories=1, terms=entry.length)
+    scopes.touch(db, scope, memories=1, terms=length)
+
+
+def add_row(db: Connection, scope: int, memory: Memory, seq: int) -> tuple[int, int]:
+    """Add the row of an event that happened, with its words; return its number and how many they are."""
+    entry = search.entry(memory)
+    rowid = db.execute(
+        _INSERT, (scope, content_hash(memory.content), seq, entry.length, *_values(memory))
+    ).lastrowid
+    assert rowid is not None
+    search.add(db, rowid, scope, entry)
+    return rowid, entry.length
 
 
 def update(
@@ -165,6 +171,24 @@ def get(db: Connection, scope: int, id: str) -> Memory:
 def find(db: Connection, scope: int, id: str) -> Memory | None:
     row = db.execute(f"select {SELECT} from memories m where scope = ? and id = ?", (scope, id)).fetchone()
     return from_row(row) if row else None
+
+
+def exists(db: Connection, scope: int, id: str) -> bool:
+    """Tell whether a memory is live."""
+    row = db.execute("select 1 from memories where scope = ? and id = ?", (scope, id)).fetchone()
+    return row is not None
+
+
+def first_seq(db: Connection, scope: int, id: str) -> int:
+    """Return the first event of a memory, also of a forgotten one; raise NotFound for any other id."""
+    row = db.execute(
+        "select min(seq) from events indexed by idx_events_subject"
+        " where scope = ? and subject = ? and op like 'memory.%'",
+        (scope, id),
+    ).fetchone()
+    if row[0] is None:
+        raise not_found(id)
+    return int(row[0])
 
 
 def use(db: Connection, scope: int, id: str) -> Use:
@@ -265,8 +289,9 @@ def _state(event: Event) -> Memory | None:
 
 def _end_version(db: Connection, scope: int, rowid: int, *, ended: int) -> None:
     db.execute(
-        "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq, embedding)"
-        " select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq, v.embedding from memories m"
+        "insert into memory_versions (scope, id, version, seq, ended_seq, embedder, embedding_seq,"
+        " embedding, embedding_generation) select m.scope, m.id, m.version, m.seq, ?, v.embedder, v.seq,"
+        " v.embedding, v.generation from memories m"
         " left join vec_memories v on v.memory = m.rowid"
         " and v.embedder = (select value from store_meta where key = 'embedder') where m.rowid = ?",
         (ended, rowid),

@@ -82,6 +82,12 @@ def m004_commits(db: sqlite_utils.Database) -> None:
 
 
 @steps()
+def m005_past(db: sqlite_utils.Database) -> None:
+    for statement in _M005.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
 def m008_recalls_in_git(db: sqlite_utils.Database) -> None:
     for statement in _M008.split(";\n\n"):
         db.conn.execute(statement)
@@ -335,6 +341,25 @@ create table watermarks (
     seq integer not null,                     -- the last event that is in git
     commit_id text not null                   -- the last commit of the branch that was looked at
 )
+"""
+
+# Between two events vectors may come late; the generation tells whether a recall of that time had seen them.
+_M005 = """
+alter table vec_memories add column generation integer not null default 0;
+
+alter table memory_versions add column embedding_generation integer;
+
+alter table recalls add column vector_generation integer;
+
+create table vector_switches (
+    scope integer not null references scopes,
+    generation integer not null,              -- with seq: since when another embedder serves
+    seq integer not null,
+    was text,                                 -- the one that served until then; null = none
+    primary key (scope, generation)
+) without rowid;
+
+create index idx_events_erased on events (scope) where payload is null
 """
 
 _M008 = """

@@ -25,6 +25,8 @@ class Recall:
     """Of ranking and of terms: with another one, the same question may have another answer."""
     embedder: str | None
     degraded: str
+    vector_generation: int | None
+    """Which late vectors it had seen; None for a record from before that was kept."""
     hits: tuple[tuple[str, float, float], ...]
     """Memory, score and coverage, best first."""
 
@@ -47,18 +49,20 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
             seq=recall.seq, config_hash=recall.config_hash, ranker=recall.ranker, embedder=recall.embedder,
             degraded=recall.degraded, hits=recall.hits,
         ),
+        vector_generation=recall.vector_generation,
     )  # fmt: skip
 
 
-def insert(db: Connection, scope: int, line: RecallLine) -> None:
+def insert(db: Connection, scope: int, line: RecallLine, *, vector_generation: int | None = None) -> None:
     """Write a recall down, with its hits and the use that they count."""
     db.execute(
         "insert into recalls (scope, number, id, at, now, actor, ingress, query, query_hash, request, seq,"
-        " config_hash, ranker, embedder, degraded) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        " config_hash, ranker, embedder, degraded, vector_generation)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             scope, line.number, line.id, line.at, line.now, line.actor, line.ingress, line.query or "",
             line.query_hash, line.request, line.seq, line.config_hash, line.ranker, line.embedder,
-            line.degraded,
+            line.degraded, vector_generation,
         ),
     )  # fmt: skip
     db.executemany(
@@ -91,14 +95,73 @@ def recount(db: Connection, scope: int, memory: str) -> None:
     )
 
 
+_SELECT = (
+    "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded,"
+    " vector_generation from recalls"
+)
+
+
 def find(db: Connection, scope: int, id: str) -> Recall | None:
     """Return the record of an answer; None when there is none, or no more."""
-    row = db.execute(
-        "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded"
-        " from recalls where scope = ? and id = ?",
-        (scope, id),
-    ).fetchone()
+    row = db.execute(f"{_SELECT} where scope = ? and id = ?", (scope, id)).fetchone()
     return _recall(db, scope, row) if row else None
+
+
+def between(db: Connection, scope: int, first: int, last: int, *, limit: int) -> list[Recall]:
+    """Return the answers given from one time to another, both included, oldest first."""
+    rows = db.execute(
+        f"{_SELECT} where scope = ? and at between ? and ? order by at, rowid limit ?",
+        (scope, first, last, limit),
+    )
+    return [_recall(db, scope, row) for row in rows.fetchall()]
+
+
+def of_session(db: Connection, scope: int, session: str, *, limit: int) -> list[Recall]:
+    """Return the answers that were looked for in one session only, oldest first."""
+    rows = db.execute(
+        f"{_SELECT} where scope = ? and request ->> '$.session' = ? order by at, rowid limit ?",
+        (scope, session, limit),
+    )
+    return [_recall(db, scope, row) for row in rows.fetchall()]
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """How often, and from when to when, a memory was in an answer."""
+
+    count: int
+    first: int | None
+    last: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A question that a memory was an answer to."""
+
+    text: str
+    count: int
+    last: int
+    best_rank: int
+
+
+def use_of(db: Connection, scope: int, memory: str) -> Used:
+    row = db.execute(
+        "select count(*), min(ts_ms), max(ts_ms) from recall_events where scope = ? and memory_id = ?",
+        (scope, memory),
+    ).fetchone()
+    return Used(*row)
+
+
+def queries_for(db: Connection, scope: int, memory: str, *, limit: int) -> list[Query]:
+    """Return the questions that a memory answered most often."""
+    rows = db.execute(
+        "select r.query, count(*), max(e.ts_ms), min(e.rank) from recall_events e"
+        " join recalls r on r.scope = e.scope and r.id = e.recall_id"
+        " where e.scope = ? and e.memory_id = ? group by r.query"
+        " order by count(*) desc, max(e.ts_ms) desc, r.query limit ?",
+        (scope, memory, limit),
+    )
+    return [Query(*row) for row in rows]
 
 
 def _recall(db: Connection, scope: int, row: Row) -> Recall:

@@ -133,6 +133,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("commits", "rowid"),
         ("watermarks", "rowid"),
         ("remotes", "rowid"),
+        ("vector_switches", "generation"),
         ("events", "seq"),
         ("agent_configs", "rowid"),
     ):

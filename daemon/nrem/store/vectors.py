@@ -80,19 +80,27 @@ def insert(db: Connection, rowid: int, scope: int, seq: int, vector: Vector) -> 
     """Store the vector of a memory that has none of this embedder."""
     # Not `insert or replace`: with foreign keys on, that makes the keyword index write out its buffer.
     db.execute(
-        "insert into vec_memories (memory, embedder, scope, seq, embedding) values (?, ?, ?, ?, ?)",
-        (rowid, vector.embedder, scope, seq, vector.embedding),
+        "insert into vec_memories (memory, embedder, scope, seq, embedding, generation)"
+        " select ?, ?, scope, ?, ?, vector_generation from scopes where scope = ?",
+        (rowid, vector.embedder, seq, vector.embedding, scope),
     )
 
 
 def switch(db: Connection, to: Serving) -> None:
-    """Make an embedder the one that serves."""
+    """Make an embedder the one that serves, and note for each scope since when."""
+    known = serving(db)
+    db.execute("update scopes set vector_generation = vector_generation + 1")
+    db.execute(
+        "insert into vector_switches (scope, generation, seq, was)"
+        " select s.scope, s.vector_generation, (select max(seq) from events e where e.scope = s.scope), ?"
+        " from scopes s where s.removed_at is null",
+        (known.embedder if known else None,),
+    )
     db.executemany(
         "insert or replace into store_meta values (?, ?)",
         [("embedder", to.embedder), ("dimension", str(to.dimension))],
     )
     db.execute("delete from store_meta where key = 'reembed'")
-    db.execute("update scopes set vector_generation = vector_generation + 1")
 
 
 # Those that are missing
@@ -194,11 +202,11 @@ def fill(db: Connection, missing: Missing, vector: Vector) -> bool:
     if row is None or row[0] != missing.content_hash:
         return False
     db.execute("delete from vec_memories where memory = ? and embedder = ?", (missing.rowid, vector.embedder))
-    insert(db, missing.rowid, row[1], row[2], vector)
     known = serving(db)
     if known is not None and known.embedder == vector.embedder:  # others are not searched yet
         db.execute("delete from pending_vectors where memory = ?", (missing.rowid,))
         db.execute("update scopes set vector_generation = vector_generation + 1 where scope = ?", (row[1],))
+    insert(db, missing.rowid, row[1], row[2], vector)
     return True
 
 

@@ -9,14 +9,18 @@ from typing import Any
 
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
+from nrem.core.bisect import bisect
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
-from nrem.core.recall import EmbeddingModelChanged, recall
+from nrem.core.recall import recall
+from nrem.core.recall_as_of import recall_as_of
 from nrem.core.remember import prepare, remember
+from nrem.core.replay import replay
 from nrem.core.restore import restore
+from nrem.core.why import why
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -49,7 +53,11 @@ def check_right(caller: Caller, operation: wire.Operation) -> None:
 
 def is_quick(app: App, name: str, body: Mapping[str, Any]) -> bool:
     """Tell whether an operation is done sooner than a thread for it could be found."""
-    if name != "recall" or body.get("limit", body.get("top_k", 0)) not in FEW_HITS:
+    if (
+        name != "recall"
+        or body.get("as_of") is not None
+        or body.get("limit", body.get("top_k", 0)) not in FEW_HITS
+    ):
         return False
     return app.is_warm(str(body.get("agent")))
 
@@ -95,14 +103,26 @@ def _remember_many(app: App, caller: Caller, request: wire.RememberMany) -> wire
 def _recall(app: App, caller: Caller, request: wire.Recall) -> wire.Recalled:
     scope = app.scope(request.agent)
     settings = app.settings(scope)
-    embedder = app.serving_embedder()
-    try:
-        return recall(app.store, embedder, settings, scope, request, caller=caller, clock=app.clock)
-    except EmbeddingModelChanged:
-        app.reembedded()  # perhaps it was switched just now
-        if app.serving_embedder() is embedder:
-            raise
-    return recall(app.store, app.serving_embedder(), settings, scope, request, caller=caller, clock=app.clock)
+
+    if request.as_of is not None:
+        return app.search(
+            lambda embedder: recall_as_of(app.store, embedder, settings, scope, request, clock=app.clock)
+        )
+    return app.search(
+        lambda embedder: recall(app.store, embedder, settings, scope, request, caller=caller, clock=app.clock)
+    )
+
+
+def _replay(app: App, caller: Caller, request: wire.Replay) -> wire.Replays:
+    scope = app.scope(request.agent)
+    settings = app.settings(scope)
+    return app.search(lambda embedder: replay(app.store, embedder, settings, scope, request, clock=app.clock))
+
+
+def _bisect(app: App, caller: Caller, request: wire.Bisect) -> wire.Bisected:
+    scope = app.scope(request.agent)
+    settings = app.settings(scope)
+    return app.search(lambda embedder: bisect(app.store, embedder, settings, scope, request, clock=app.clock))
 
 
 def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded:
@@ -219,10 +239,13 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
+    "why": lambda app, caller, r: why(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
     "restore": _restore,
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
+    "replay": _replay,
+    "bisect": _bisect,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

@@ -35,6 +35,7 @@ from nrem.wire.common import (
 )
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
 from nrem.wire.memories import (
+    AsOf,
     Changed,
     Clear,
     Cleared,
@@ -64,6 +65,18 @@ from nrem.wire.memories import (
     Versions,
 )
 from nrem.wire.openapi import openapi
+from nrem.wire.replays import (
+    Bisect,
+    Bisected,
+    FieldChange,
+    Replay,
+    Replayed,
+    ReplayedHit,
+    Replays,
+    Why,
+    WhyEvent,
+    WhyQuery,
+)
 from nrem.wire.table import OPERATIONS, Operation
 from nrem.wire.workspaces import (
     Checkpoint,
@@ -90,7 +103,10 @@ __all__ = [
     "AgentConfigs",
     "AgentRef",
     "Agents",
+    "AsOf",
     "Backups",
+    "Bisect",
+    "Bisected",
     "Changed",
     "Checkpoint",
     "CheckpointMade",
@@ -109,6 +125,7 @@ __all__ = [
     "Explained",
     "Export",
     "Exported",
+    "FieldChange",
     "Forgotten",
     "Hit",
     "InitRunnerMemory",
@@ -135,6 +152,10 @@ __all__ = [
     "RemoteStatus",
     "RemoveAgent",
     "RemovedAgent",
+    "Replay",
+    "Replayed",
+    "ReplayedHit",
+    "Replays",
     "Restore",
     "Restored",
     "RestoredMemory",
@@ -147,6 +168,9 @@ __all__ = [
     "TokenRef",
     "Tokens",
     "Versions",
+    "Why",
+    "WhyEvent",
+    "WhyQuery",
     "WorkspaceFile",
     "from_query",
     "is_blank",

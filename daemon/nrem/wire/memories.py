@@ -199,6 +199,10 @@ class Recall(Conditions):
     profile: Literal["default", "agentos"] | None = None
     asked_at: Time | None = Field(default=None, description="When it was asked, if not now.")
     expired: bool = Field(default=False, description="Also memories that have expired.")
+    as_of: Label | None = Field(
+        default=None,
+        description="Answer from what was known then: a time, or the id of a commit, recall or session.",
+    )
     explain: bool = Field(default=False, description="Give each hit's score and its parts.")
     observe: bool = Field(default=True, description="Record the recall; false leaves no trace.")
 
@@ -221,6 +225,16 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AsOf:
+    """The point of the past that an answer is from."""
+
+    event: int
+    """The last one that had happened; 0 is before everything."""
+    at: Moment
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Recalled:
     recall_id: str | None
     """None when nothing was recorded."""
@@ -229,6 +243,7 @@ class Recalled:
     degraded: tuple[str, ...] = ()
     """What could not be used: `vector` when the embedder did not answer."""
     notes: tuple[str, ...] = ()
+    as_of: AsOf | None = None
 
 
 class Embed(Input):

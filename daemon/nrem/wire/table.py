@@ -57,6 +57,7 @@ from nrem.wire.memories import (
     StoredMany,
     Versions,
 )
+from nrem.wire.replays import Bisect, Bisected, Replay, Replays, Why
 from nrem.wire.workspaces import (
     Checkpoint,
     CheckpointMade,
@@ -290,6 +291,14 @@ OPERATIONS: Mapping[str, Operation] = {
             right=Right.READ,
         ),
         Operation(
+            name="why",
+            summary="Tell where a memory comes from, what became of it, and which questions it answered.",
+            route=f"GET {_M}/{{id}}/why",
+            takes=MemoryRef,
+            gives=Why,
+            right=Right.READ,
+        ),
+        Operation(
             name="checkpoint",
             summary="Commit what happened, and what was changed in the workspace's files.",
             route=f"POST {_A}/workspace/checkpoints",
@@ -322,6 +331,24 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=ReadLog,
             gives=Log,
             right=Right.READ,
+        ),
+        Operation(
+            name="replay",
+            summary="Ask recorded questions again of the state of their moment, and compare the answers.",
+            route=f"POST {_A}/workspace/replay",
+            takes=Replay,
+            gives=Replays,
+            right=Right.READ,
+            patience=600.0,
+        ),
+        Operation(
+            name="bisect",
+            summary="Find since which commit and event a memory is, or is no more, in an answer.",
+            route=f"POST {_M}/{{id}}/bisect",
+            takes=Bisect,
+            gives=Bisected,
+            right=Right.READ,
+            patience=600.0,
         ),
         Operation(
             name="create_backup",
