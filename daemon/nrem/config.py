@@ -12,12 +12,14 @@ import functools
 import hashlib
 import json
 import os
+import re
 import tomllib
 import zoneinfo
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
@@ -30,6 +32,7 @@ AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits"
 STORE_WIDE = {
     "secrets.literals": "every version of an agent's config is kept",
     "memory.embeddings": "one embedder serves the whole store",
+    "workspace.remote_token_file": "which file is read is for the operator to say",
 }
 """What an agent config may not set although its section is allowed, and why."""
 PROFILES: dict[str, dict[str, object]] = {
@@ -69,6 +72,24 @@ def _zone(value: str) -> str:
     return value
 
 
+def _remote(value: str) -> str:
+    """An address to push to, without credentials in it."""
+    if not value or value.startswith("/"):
+        return value
+    try:
+        parsed = urlsplit(value)
+        known = parsed.scheme in ("https", "ssh", "http", "file")
+        if not known and not re.fullmatch(r"([\w.-]+@)?\w[\w.-]*:(?!//).+", value):
+            raise ValueError
+    except ValueError:
+        raise ValueError("must be https://, ssh://, file://, user@host:path, or an absolute path") from None
+    if parsed.password is not None or (parsed.scheme in ("https", "http") and parsed.username is not None):
+        raise ValueError("must not hold credentials; workspace.remote_token_file names the file with them")
+    if parsed.scheme == "http" and parsed.hostname not in ("127.0.0.1", "::1", "localhost"):
+        raise ValueError("must be https, unless it is this machine")
+    return value
+
+
 Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
 Port = Annotated[Annotated[int, Field(ge=1, le=65535)] | None, BeforeValidator(_none)]
 OptionalText = Annotated[str | None, BeforeValidator(_none)]
@@ -78,6 +99,7 @@ SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=4)], ...], B
 Interval = Literal["after_session", "after_autonomous", "manual"]
 Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
+RemoteUrl = Annotated[str, AfterValidator(_remote)]
 
 
 class _Section(BaseModel):
@@ -178,6 +200,13 @@ class Workspace(_Section):
     idle_minutes: int = Field(
         5, ge=0, description="Minutes without a write after which events are committed; 0 is never."
     )
+    recalls: Literal["full", "hashed", "off"] = Field(
+        "full", description="What git has of recalls: all, all but the words asked, or nothing."
+    )
+    remote: RemoteUrl = Field(
+        "", description="Git repository that commits are pushed to, with {agent} for the name; empty is none."
+    )
+    remote_token_file: str = Field("", description="File with the token, or user:token, for an https remote.")
 
 
 class Config(_Section):

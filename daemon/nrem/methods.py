@@ -513,6 +513,20 @@ class Methods(abc.ABC):
         found: wire.CheckpointMade = self._run("checkpoint", {"agent": agent, "note": note})
         return found
 
+    def restore(
+        self,
+        *,
+        agent: str | None = None,
+        to: str | None = None,
+        only: str | None = None,
+        dry_run: bool | None = None,
+    ) -> wire.Restored:
+        """Bring the memories of a point in the past back, as new events on top."""
+        found: wire.Restored = self._run(
+            "restore", {"agent": agent, "to": to, "only": only, "dry_run": dry_run}
+        )
+        return found
+
     def read_file(self, path: str, *, agent: str | None = None) -> wire.WorkspaceFile:
         """Read a text file of an agent's workspace."""
         found: wire.WorkspaceFile = self._run("read_file", {"agent": agent, "path": path})

@@ -213,6 +213,29 @@ class StateRecord:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RecallLine:
+    """An answered question as git has it, by its number among those of its scope."""
+
+    number: int
+    id: str
+    at: int
+    now: int
+    actor: str
+    ingress: str
+    query: str | None
+    """None where only its hash is kept."""
+    query_hash: str | None
+    request: str
+    seq: int
+    config_hash: str
+    ranker: str
+    embedder: str | None
+    degraded: str
+    hits: tuple[tuple[str, float, float], ...]
+    """Memory, score and coverage, best first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """What a commit changes: memories by what became of them, and people's own files."""
 

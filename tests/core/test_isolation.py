@@ -32,6 +32,7 @@ NEEDS: dict[str, dict[str, Any]] = {
     "read_file": {"path": "USER.md"},
     "show_file": {"commit": "main", "path": "USER.md"},
     "write_file": {"path": "USER.md", "content": "ben's"},
+    "restore": {"to": "now"},
 }
 
 

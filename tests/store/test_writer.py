@@ -64,6 +64,14 @@ def test_what_nobody_waits_for_is_written_soon_and_before_later_writes(app: App)
     assert done.wait(60)
 
 
+def test_what_nobody_waits_for_is_written_in_the_order_it_came(app: App) -> None:
+    seen: list[int] = []
+    for i in range(5):
+        app.store.write_soon(lambda db, i=i: seen.append(i))  # type: ignore[misc]
+    app.store.write(lambda db: seen.append(5))
+    assert seen == [0, 1, 2, 3, 4, 5]
+
+
 def test_what_nobody_waits_for_is_written_when_the_store_closes(home: Path, app: App) -> None:
     app.store.write_soon(lambda db: db.execute("insert into store_meta values ('k', 'v')"))
     app.close()

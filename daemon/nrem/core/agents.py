@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from nrem import config
 from nrem.clock import Clock
+from nrem.core import push
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspaces
-from nrem.errors import InvalidField, NotFound
+from nrem.errors import Denied, InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import commits, scopes, search
 from nrem.store.commits import Waiting
@@ -121,10 +123,22 @@ def set_config(
 
     def write(db: Connection) -> AgentConfig:
         current = scopes.get(db, scope.name)
+        if caller.reach is not None:
+            _refuse_remote(scopes.config(db, current.number), request.config)
         by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
         return scopes.put_config(db, current, request.config, message, by)
 
     return store.write(write)
+
+
+def _refuse_remote(known: dict[str, Any], wanted: dict[str, Any]) -> None:
+    """Raise Denied when somebody of one agent or organisation changes where memory is sent."""
+    url = wanted.get("workspace", {}).get("remote", "")
+    if url and url != known.get("workspace", {}).get("remote", ""):
+        raise Denied(
+            "where commits are pushed to is not for a token of one agent or organisation to say",
+            hint="the owner can: nrem agent config",
+        )
 
 
 def list_configs(store: Database, scope: Scope) -> AgentConfigs:
@@ -142,4 +156,5 @@ def _agent(db: Connection, settings: config.Config, scope: Scope, memories: int)
         config_version=versions[0].version if versions else 0,
         unpublished=waiting.count,
         unpublished_since=waiting.since,
+        remote=push.status(db, settings, scope),
     )

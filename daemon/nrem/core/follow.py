@@ -39,7 +39,7 @@ def _follow(store: Database, workspace: Workspace, settings: Config, scope: Scop
     if not base.found or base.head is None:
         return
     if not base.whole:
-        mark = Watermark(seq=base.seq, commit=base.head)
+        mark = Watermark(seq=base.seq, commit=base.head, recall=base.recall)
 
     def write(db: Connection) -> None:
         scopes.count(db, scope.number)  # it may have been removed

@@ -26,7 +26,7 @@ def forget(store: Database, scope: Scope, id: str, *, caller: Caller, clock: Clo
     return Forgotten(
         id=id,
         note="Forgotten. Its versions and events stay in the history:"
-        " 'nrem versions ID' shows them, and storing the text again brings it back.",
+        " 'nrem versions ID' shows them, 'nrem restore --only ID' undoes it.",
     )
 
 

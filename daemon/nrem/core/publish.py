@@ -8,10 +8,12 @@ between or a person worked in the repository, the branch is read again first.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from dataclasses import dataclass
 
 from nrem.config import Config
 from nrem.core.own_files import OwnFiles, gather
+from nrem.core.recall_lines import export_recalls
 from nrem.core.record import Base, Record, catch_up, export
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
@@ -80,7 +82,14 @@ def _publish(
         base = catch_up(db, repository, scope.number, settings)
         shards = workspace.shards(repository, base.head)
         record = export(db, repository, scope.number, base, shards)
+        recalls = export_recalls(db, repository, scope.number, base, settings.workspace)
     own = gather(repository, settings)
+    if record.changes or record.removed or own.changes or own.removed:  # recalls alone make no commit
+        record = dataclasses.replace(
+            record,
+            changes={**record.changes, **recalls.changes},
+            removed=(*record.removed, *recalls.removed),
+        )
     if base.head is None:
         reason = Reason("template", scope.name)
     _write(repository, base, record)
@@ -100,7 +109,8 @@ def _publish(
     )
     if made is None:
         if base.head is not None and base.is_behind:
-            _note(store, scope, base.found, Watermark(seq=record.seq, commit=base.head))
+            mark = Watermark(seq=record.seq, commit=base.head, recall=base.recall)
+            _note(store, scope, base.found, mark)
         return CheckpointMade(commit=None, note=NOTHING_NEW, left_out=own.left_out)
     published = Published(
         commit=made,
@@ -113,7 +123,8 @@ def _publish(
         state=record.root,
         counts=counts,
     )
-    _note(store, scope, (*base.found, published), Watermark(seq=record.seq, commit=made))
+    mark = Watermark(seq=record.seq, commit=made, recall=recalls.last)
+    _note(store, scope, (*base.found, published), mark)
     workspace.know(made, record.shards)
     return _answer(published, own)
 

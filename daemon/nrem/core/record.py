@@ -35,6 +35,8 @@ class Base:
     head: str | None
     seq: int
     """The last event that it has."""
+    recall: int = 0
+    """The last recall that it has."""
     whole: bool
     """Whether its record cannot be built upon."""
     found: tuple[Published, ...] = ()
@@ -67,13 +69,13 @@ def catch_up(db: Connection, repository: Repository, scope: int, settings: Confi
     if head is None:
         return Base(head=None, seq=0, whole=True)
     if mark is not None and mark.commit == head:
-        return Base(head=head, seq=mark.seq, whole=False)
+        return Base(head=head, seq=mark.seq, recall=mark.recall, whole=False)
     new = _since(repository, head, mark)
     found = tuple(_published(db, repository, scope, commit, settings) for commit in new)
     follows = mark is not None and any(mark.commit in commit.parents for commit in new)
     seq = _fitting(db, repository, scope, new, mark.seq) if mark is not None and follows else None
-    if seq is not None:
-        return Base(head=head, seq=seq, whole=False, found=found, is_behind=True)
+    if mark is not None and seq is not None:
+        return Base(head=head, seq=seq, recall=mark.recall, whole=False, found=found, is_behind=True)
     return Base(head=head, seq=_reached(db, repository, scope, head), whole=True, found=found, is_behind=True)
 
 
@@ -164,7 +166,8 @@ def export(
         files[journal.FORMAT_PATH] = journal.render_format()
     removed = (touched | old) - states.keys()
     if base.whole and base.head is not None:
-        there = {file.path for file in repository.files(base.head, names.MANAGED)}
+        managed = {file.path for file in repository.files(base.head, names.MANAGED)}
+        there = {path for path in managed if not path.startswith(f"{journal.RECALLS}/")}
         removed |= there - files.keys()
         same = {path for path in there & files.keys() if repository.read(base.head, path) == files[path]}
         files = {path: content for path, content in files.items() if path not in same}

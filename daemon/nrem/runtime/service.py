@@ -24,12 +24,14 @@ from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
 from nrem.runtime.app import App
 from nrem.runtime.publisher import Publisher
+from nrem.runtime.pusher import Pusher
 
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0
 HEADER_BYTES = 64 << 10
 BACKFILL_SECONDS = 30.0
 PUBLISH_SECONDS = 10.0
+PUSH_SECONDS = 10.0
 
 log = logging.getLogger("nrem.service")
 
@@ -38,6 +40,7 @@ def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> Non
     """Listen on the owner's socket and on TCP until SIGTERM or SIGINT; SIGHUP calls `reload`."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(_publishing(app))  # first, so that it ends when nobody can ask for more
+        stack.enter_context(_pushing(app))
         listeners = [stack.enter_context(_unix(path))]
         if app.config.server.port is not None:
             listeners.append(stack.enter_context(_tcp(app.config.server)))
@@ -151,6 +154,28 @@ def _publishing(app: App) -> Iterator[None]:
         stop.set()
         thread.join(PUBLISH_SECONDS)
         publisher.finish()
+
+
+@contextlib.contextmanager
+def _pushing(app: App) -> Iterator[None]:
+    """Push what was committed, in a thread of its own; a push that is under way is not waited for long."""
+    stop = threading.Event()
+    pusher = Pusher(app, stop)
+
+    def work() -> None:
+        while not stop.wait(PUSH_SECONDS):
+            try:
+                pusher.tick(app.clock.now())
+            except Exception:  # whatever one turn meets, the next one is due
+                log.exception("the remotes could not be looked after")
+
+    thread = threading.Thread(target=work, name="nrem-pusher", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join(PUSH_SECONDS)
 
 
 class _Server(uvicorn.Server):

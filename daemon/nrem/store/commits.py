@@ -44,10 +44,12 @@ select last_seq from before where last_seq is not null
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watermark:
-    """The last event that is in git, and the last commit of the branch that was looked at."""
+    """The last event and the last recall in git, and the last commit of the branch that was looked at."""
 
     seq: int
     commit: str
+    recall: int
+    """The number of the last recall that is in git, or was left out of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,18 +112,17 @@ def records(db: Connection, scope: int, ordinals: range) -> list[StateRecord]:
 
 
 def changes(db: Connection, scope: int, first: int, last: int) -> list[Change]:
-    """Return what became of each memory that the events of a range are about."""
+    """Return what became of each memory that the events of a range are about; one that came back is new."""
     found = []
     for row in db.execute(_SUBJECTS, {"scope": scope, "first": first, "last": last}).fetchall():
-        [op] = db.execute(
-            "select op from events where scope = ? and seq = ?", (scope, row["last_here"])
-        ).fetchone()
+        subject = row["subject"]
         found.append(
             Change(
-                subject=row["subject"],
+                subject=subject,
                 ordinal=row["ordinal"],
-                new=row["first_here"] == row["ordinal"],
-                gone=op == "memory.forget",
+                new=row["first_here"] == row["ordinal"]
+                or _is_forgotten(db, scope, subject, row["first_here"] - 1),
+                gone=_is_forgotten(db, scope, subject, row["last_here"]),
             )
         )
     return found
@@ -138,18 +139,22 @@ def counts(changed: Collection[Change], files: int) -> Counts:
 
 
 def was_forgotten(db: Connection, scope: int, subject: str) -> bool:
-    """Tell whether an event says that a memory was forgotten."""
+    """Tell whether the last event of a memory says that it was forgotten."""
+    return _is_forgotten(db, scope, subject, last(db, scope)[0])
+
+
+def _is_forgotten(db: Connection, scope: int, subject: str, seq: int) -> bool:
     row = db.execute(
-        "select 1 from events indexed by idx_events_subject"
-        " where scope = ? and subject = ? and op = 'memory.forget' limit 1",
-        (scope, subject),
+        "select op from events indexed by idx_events_subject"
+        " where scope = ? and subject = ? and seq <= ? order by seq desc limit 1",
+        (scope, subject, seq),
     ).fetchone()
-    return row is not None
+    return row is not None and row[0] == "memory.forget"
 
 
 def watermark(db: Connection, scope: int) -> Watermark | None:
-    row = db.execute("select seq, commit_id from watermarks where scope = ?", (scope,)).fetchone()
-    return Watermark(seq=row[0], commit=row[1]) if row else None
+    row = db.execute("select seq, commit_id, recall from watermarks where scope = ?", (scope,)).fetchone()
+    return Watermark(seq=row[0], commit=row[1], recall=row[2]) if row else None
 
 
 def begin_anew(db: Connection, scope: int) -> None:
@@ -206,9 +211,9 @@ def record(db: Connection, scope: int, made: Collection[Published], mark: Waterm
     if mark is None:
         return
     db.execute(
-        "insert into watermarks (scope, seq, commit_id) values (?, ?, ?)"
-        " on conflict (scope) do update set seq = excluded.seq, commit_id = excluded.commit_id",
-        (scope, mark.seq, mark.commit),
+        "insert into watermarks (scope, seq, commit_id, recall) values (?, ?, ?, ?) on conflict (scope)"
+        " do update set seq = excluded.seq, commit_id = excluded.commit_id, recall = excluded.recall",
+        (scope, mark.seq, mark.commit, mark.recall),
     )
 
 

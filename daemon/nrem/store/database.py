@@ -190,7 +190,7 @@ class Database:
             waiting = [item for item in items if isinstance(item, _Item)]
             if waiting or stopping or (due is not None and not items):
                 due = None
-                group = waiting
+                group = list(waiting)
                 while self._soon:  # until it is empty: only the first one in an empty queue wakes the writer
                     group.insert(len(group) - len(waiting), self._soon.popleft())
                 if group:

@@ -78,10 +78,17 @@ def from_payload(text: str) -> Memory:
 
 
 def insert(
-    db: Connection, scope: int, memory: Memory, vector: Vector | None, by: By, *, pending: bool = False
+    db: Connection,
+    scope: int,
+    memory: Memory,
+    vector: Vector | None,
+    by: By,
+    *,
+    op: str = "memory.remember",
+    pending: bool = False,
 ) -> None:
-    """Store a new memory with its event and its entries in both indexes; its vector may come later."""
-    event = events.record(db, scope, "memory.remember", memory.id, payload(memory), by)
+    """Store a memory that is not live, with its event and its index entries; its vector may come later."""
+    event = events.record(db, scope, op, memory.id, payload(memory), by)
     rowid, length = add_row(db, scope, memory, event.seq)
     if vector is not None and vectors.fits(db, vector):
         vectors.insert(db, rowid, scope, event.seq, vector)
@@ -132,6 +139,11 @@ def update(
     scopes.touch(db, scope, memories=0, terms=entry.length - old_terms)
 
 
+def release(db: Connection, scope: int, id: str) -> None:
+    """Let another memory have the text of one that gets another in the same transaction."""
+    db.execute("update memories set content_hash = randomblob(32) where scope = ? and id = ?", (scope, id))
+
+
 def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
     """Remove a live memory with its index entries; its versions and events stay."""
     row = db.execute(
@@ -139,7 +151,7 @@ def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
         (scope, id),
     ).fetchone()
     if row is None:
-        raise _not_found(id)
+        raise not_found(id)
     event = events.record(db, scope, "memory.forget", id, {}, by)
     _end_version(db, scope, row["rowid"], ended=event.seq)
     search.remove(db, row["rowid"])
@@ -150,10 +162,15 @@ def forget(db: Connection, scope: int, id: str, by: By) -> Memory:
 
 def get(db: Connection, scope: int, id: str) -> Memory:
     """Return a live memory of this scope; raise NotFound for any other id."""
+    found = find(db, scope, id)
+    if found is None:
+        raise not_found(id)
+    return found
+
+
+def find(db: Connection, scope: int, id: str) -> Memory | None:
     row = db.execute(f"select {SELECT} from memories m where scope = ? and id = ?", (scope, id)).fetchone()
-    if row is None:
-        raise _not_found(id)
-    return from_row(row)
+    return from_row(row) if row else None
 
 
 def exists(db: Connection, scope: int, id: str) -> bool:
@@ -170,7 +187,7 @@ def first_seq(db: Connection, scope: int, id: str) -> int:
         (scope, id),
     ).fetchone()
     if row[0] is None:
-        raise _not_found(id)
+        raise not_found(id)
     return int(row[0])
 
 
@@ -229,7 +246,7 @@ def versions(db: Connection, scope: int, id: str) -> list[Version]:
         if event.op.startswith("memory.")
     ]
     if not found:
-        raise _not_found(id)
+        raise not_found(id)
     return found
 
 
@@ -358,7 +375,8 @@ def refuse_same(db: Connection, scope: int, memory: Memory) -> None:
         )
 
 
-def _not_found(id: str) -> NotFound:
+def not_found(id: str) -> NotFound:
+    """Return the error for an id that a scope does not have."""
     shown = secrets.redact(id, secrets.scan(id))  # whatever was given as an id is repeated to its giver's log
     return NotFound(
         f"there is no memory {shown}",

@@ -87,6 +87,12 @@ def m005_past(db: sqlite_utils.Database) -> None:
         db.conn.execute(statement)
 
 
+@steps()
+def m008_recalls_in_git(db: sqlite_utils.Database) -> None:
+    for statement in _M008.split(";\n\n"):
+        db.conn.execute(statement)
+
+
 _M001 = """
 create table store_meta (
     key text primary key,
@@ -354,4 +360,39 @@ create table vector_switches (
 ) without rowid;
 
 create index idx_events_erased on events (scope) where payload is null
+"""
+
+_M008 = """
+alter table scopes add column last_recall integer not null default 0;
+
+-- Among those of its scope, and never used again.
+alter table recalls add column number integer;
+
+-- Of one that came from git without its words.
+alter table recalls add column query_hash text;
+
+update recalls set number = n.number
+from (select rowid as recall, row_number() over (partition by scope order by rowid) as number from recalls) n
+where n.recall = recalls.rowid;
+
+update scopes set last_recall =
+    (select coalesce(max(r.number), 0) from recalls r where r.scope = scopes.scope);
+
+create unique index idx_recalls_number on recalls (scope, number);
+
+-- The last one that is in git.
+alter table watermarks add column recall integer not null default 0;
+
+insert into store_meta values ('recall_salt', lower(hex(randomblob(32))));
+
+create table remotes (
+    scope integer primary key references scopes,
+    url text not null,
+    commit_id text,                           -- the last one that the remote is known to have
+    pushed_at integer,
+    tried_at integer not null,
+    failures integer not null,                -- since the last success
+    error text,
+    diverged integer not null
+)
 """

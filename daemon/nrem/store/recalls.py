@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nrem.model import RecallLine
 from nrem.store.driver import Connection, Row
 
 
@@ -32,23 +33,44 @@ class Recall:
 
 def add(db: Connection, scope: int, recall: Recall) -> None:
     """Record an answer; memories that are gone by now keep their line and get no use."""
-    if db.execute("select 1 from scopes where scope = ? and removed_at is null", (scope,)).fetchone() is None:
+    counted = db.execute(
+        "update scopes set last_recall = last_recall + 1 where scope = ? and removed_at is null"
+        " returning last_recall",
+        (scope,),
+    ).fetchone()
+    if counted is None:
         return
+    insert(
+        db,
+        scope,
+        RecallLine(
+            number=counted[0], id=recall.id, at=recall.at, now=recall.now, actor=recall.actor,
+            ingress=recall.ingress, query=recall.query, query_hash=None, request=recall.request,
+            seq=recall.seq, config_hash=recall.config_hash, ranker=recall.ranker, embedder=recall.embedder,
+            degraded=recall.degraded, hits=recall.hits,
+        ),
+        vector_generation=recall.vector_generation,
+    )  # fmt: skip
+
+
+def insert(db: Connection, scope: int, line: RecallLine, *, vector_generation: int | None = None) -> None:
+    """Write a recall down, with its hits and the use that they count."""
     db.execute(
-        "insert into recalls (scope, id, at, now, actor, ingress, query, request, seq, config_hash, ranker,"
-        " embedder, degraded, vector_generation) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert into recalls (scope, number, id, at, now, actor, ingress, query, query_hash, request, seq,"
+        " config_hash, ranker, embedder, degraded, vector_generation)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            scope, recall.id, recall.at, recall.now, recall.actor, recall.ingress, recall.query,
-            recall.request, recall.seq, recall.config_hash, recall.ranker, recall.embedder, recall.degraded,
-            recall.vector_generation,
+            scope, line.number, line.id, line.at, line.now, line.actor, line.ingress, line.query or "",
+            line.query_hash, line.request, line.seq, line.config_hash, line.ranker, line.embedder,
+            line.degraded, vector_generation,
         ),
     )  # fmt: skip
     db.executemany(
         "insert into recall_events (scope, recall_id, memory_id, rank, score, coverage, ts_ms)"
         " values (?, ?, ?, ?, ?, ?, ?)",
         [
-            (scope, recall.id, memory, rank, score, coverage, recall.at)
-            for rank, (memory, score, coverage) in enumerate(recall.hits, 1)
+            (scope, line.id, memory, rank, score, coverage, line.at)
+            for rank, (memory, score, coverage) in enumerate(line.hits, 1)
         ],
     )
     db.executemany(
@@ -56,7 +78,20 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
         " select rowid, 1, :at from memories where scope = :scope and id = :id"
         " on conflict (memory) do update set access_count = access_count + 1,"
         " last_accessed_at = max(last_accessed_at, :at)",
-        [{"scope": scope, "id": memory, "at": recall.at} for memory, _, _ in recall.hits],
+        [{"scope": scope, "id": memory, "at": line.at} for memory, _, _ in line.hits],
+    )
+
+
+def recount(db: Connection, scope: int, memory: str) -> None:
+    """Give a memory that came back the use that its recalls count."""
+    db.execute(
+        "insert into memory_use (memory, access_count, last_accessed_at)"
+        " select m.rowid, count(*), max(e.ts_ms) from memories m"
+        " join recall_events e on e.scope = m.scope and e.memory_id = m.id"
+        " where m.scope = :scope and m.id = :memory group by m.rowid"
+        " on conflict (memory) do update set access_count = excluded.access_count,"
+        " last_accessed_at = excluded.last_accessed_at",
+        {"scope": scope, "memory": memory},
     )
 
 

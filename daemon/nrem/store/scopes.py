@@ -132,6 +132,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("recalls", "rowid"),
         ("commits", "rowid"),
         ("watermarks", "rowid"),
+        ("remotes", "rowid"),
         ("vector_switches", "generation"),
         ("events", "seq"),
         ("agent_configs", "rowid"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -20,6 +21,7 @@ from nrem.core.recall import recall
 from nrem.core.recall_as_of import recall_as_of
 from nrem.core.remember import prepare, remember
 from nrem.core.replay import replay
+from nrem.core.restore import restore
 from nrem.core.show_file import show_file
 from nrem.core.why import why
 from nrem.core.write_file import write_file
@@ -192,6 +194,21 @@ def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.Writt
     return write_file(app.store, workspace, settings, scope, request, caller=caller)
 
 
+def _restore(app: App, caller: Caller, request: wire.Restore) -> wire.Restored:
+    scope = app.scope(request.agent)
+    embeds = app.serving_embedder() is not None
+    done = restore(
+        app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock, embeds=embeds
+    )
+    if request.dry_run or not (done.added or done.changed or done.forgotten):
+        return done
+    try:
+        made = app.publish(scope, "restore")
+    except NremError as error:  # it is done; the next commit will have it
+        return dataclasses.replace(done, note=error.message)
+    return dataclasses.replace(done, commit=made.commit, note=made.note)
+
+
 def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     scope = app.scope(request.agent)
     workspace, settings = app.workspaces.of(scope), app.settings(scope)
@@ -243,6 +260,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "list_versions": lambda app, caller, r: browse.versions(app.store, app.scope(r.agent), r.id),
     "why": lambda app, caller, r: why(app.store, app.scope(r.agent), r.id),
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
+    "restore": _restore,
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "write_file": _write_file,
     "list_files": lambda app, caller, r: list_files(app.workspaces.of(app.scope(r.agent)), r.path),

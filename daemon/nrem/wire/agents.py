@@ -44,6 +44,21 @@ class SetAgentConfig(AgentRef):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RemoteStatus:
+    """The repository that an agent's commits are pushed to."""
+
+    url: str
+    ahead: int
+    """Commits that it does not have yet."""
+    pushed_at: Moment | None
+    tried_at: Moment | None
+    error: str | None
+    """What the last try met."""
+    diverged: bool
+    """Whether it has commits that are not here: then nothing is pushed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Agent:
     agent: str
     memories: int
@@ -53,6 +68,7 @@ class Agent:
     """Events that are not in the workspace's git yet; none where workspace.git is off."""
     unpublished_since: Moment | None = None
     """When the oldest of them was."""
+    remote: RemoteStatus | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

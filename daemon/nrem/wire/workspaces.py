@@ -45,6 +45,52 @@ class CheckpointMade:
     """Why there is no commit."""
 
 
+class Restore(AgentRef):
+    to: Label | None = Field(
+        default=None,
+        description="A time, or the id of a commit, a session or a recall; may be left out to undo a forget.",
+    )
+    only: Label | None = Field(default=None, description="The id of the one memory that is restored.")
+    dry_run: bool = Field(default=False, description="Only tell what would change.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestoredMemory:
+    id: str
+    change: str
+    """added: it had been forgotten; changed: it has an older state; forgotten: it was not there then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotRestored:
+    """A memory that stays as it is, and why."""
+
+    id: str
+    reason: str
+    other: str | None = None
+    """The memory that has its text."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Restored:
+    to: str
+    at: Moment
+    event: int
+    """The last event of the state that was restored."""
+    added: int
+    changed: int
+    forgotten: int
+    not_restored: int
+    memories: tuple[RestoredMemory, ...]
+    """The first hundred of them."""
+    left: tuple[NotRestored, ...]
+    """The first hundred of those that could not be restored."""
+    dry_run: bool
+    commit: str | None = None
+    note: str | None = None
+    """Why there is no commit."""
+
+
 class ReadFile(AgentRef):
     path: Label = Field(description="Within the workspace, such as MEMORY.md or notes/plan.md.")
 
@@ -172,7 +218,7 @@ class LogEntry:
     commit: str
     parent: str | None
     cause: str
-    """template, checkpoint, idle, shutdown; person for a commit that is not nrem's."""
+    """template, checkpoint, restore, idle, shutdown; person for a commit that is not nrem's."""
     at: Moment
     subject: str
     first_event: int | None

@@ -1,4 +1,4 @@
-"""What the exporter writes and a rebuild reads: events, state and format as files, and the commit's message.
+"""What the exporter writes and a rebuild reads: events, state, recalls and format, and the commit's message.
 
 Pure: records in, bytes out, and back. A line is the one JSON text of its record, so that equal records are
 equal bytes and a changed byte is found.
@@ -6,6 +6,7 @@ equal bytes and a changed byte is found.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import json
@@ -16,15 +17,17 @@ from itertools import groupby
 from typing import Any
 
 from nrem.errors import Conflict, Corrupt
-from nrem.model import Event, StateRecord
+from nrem.model import Event, RecallLine, StateRecord
 from nrem.policy import chain
 from nrem.policy.chain import GENESIS, canonical
 
 FORMAT = 1
 EVENTS_PER_FILE = 256
 STATES_PER_FILE = 128
+RECALLS_PER_FILE = 256
 FORMAT_PATH = ".nrem/format.json"
 EVENTS = ".nrem/events"
+RECALLS = ".nrem/recalls"
 STATE = ".nrem/state"
 _PER_FOLDER = 100
 _SUBJECT = 120
@@ -62,6 +65,11 @@ def event_path(seq: int) -> str:
 def state_path(ordinal: int) -> str:
     """Return the file that holds a record of the state."""
     return _path(STATE, ordinal // STATES_PER_FILE)
+
+
+def recall_path(number: int) -> str:
+    """Return the file that holds a recall."""
+    return _path(RECALLS, number // RECALLS_PER_FILE)
 
 
 def ordinals(number: int) -> range:
@@ -167,6 +175,55 @@ def state_root(digests: Mapping[str, bytes]) -> bytes:
     return hashlib.sha256(lines.encode()).digest()
 
 
+# Recalls
+
+
+def render_recall(recall: RecallLine) -> bytes:
+    """Return the line of a recall: all that decided the answer, and the answer."""
+    fields = {field.name: getattr(recall, field.name) for field in dataclasses.fields(recall)}
+    return canonical(fields).encode() + b"\n"
+
+
+def render_recalls(recalls: Iterable[RecallLine]) -> dict[str, bytes]:
+    """Return the files of recalls that come in order. There may be gaps: what is old may be pruned."""
+    return {
+        path: b"".join(map(render_recall, group))
+        for path, group in groupby(recalls, key=lambda recall: recall_path(recall.number))
+    }
+
+
+def parse_recalls(files: Mapping[str, bytes]) -> Iterator[RecallLine]:
+    """Yield the recalls of all recall files in order; raise Corrupt at the first that is not in its place."""
+    last = 0
+    for path in sorted(files, key=_number):
+        for number, line in enumerate(_lines(files[path], path), 1):
+            recall = _recall(line, f"{path}:{number}")
+            if recall.number <= last or recall_path(recall.number) != path:
+                raise _broken(f"{path}:{number}", "is not in its place")
+            last = recall.number
+            yield recall
+
+
+def salvage_recalls(files: Mapping[str, bytes]) -> list[RecallLine]:
+    """Return the recalls of files that somebody may have changed, in order, without what is none of ours."""
+    found = {}
+    for path, content in files.items():
+        for line in content.split(b"\n"):
+            with contextlib.suppress(Corrupt):
+                recall = _recall(line, path)
+                if recall.number > 0 and recall_path(recall.number) == path:
+                    found[recall.number] = recall
+    return [found[number] for number in sorted(found)]
+
+
+def _recall(line: bytes, where: str) -> RecallLine:
+    fields = _record(line, where, _RECALL)
+    hits = tuple(tuple(hit) if isinstance(hit, list) else () for hit in fields["hits"])
+    if any(tuple(map(type, hit)) != (str, float, float) for hit in hits):
+        raise _broken(where, "has a hit that is none")
+    return RecallLine(**fields | {"hits": hits})
+
+
 # Format
 
 
@@ -246,6 +303,23 @@ _STATE: Mapping[str, tuple[type, ...]] = {
     "seq": (int,),
     "subject": (str,),
 }
+_RECALL: Mapping[str, tuple[type, ...]] = {
+    "number": (int,),
+    "id": (str,),
+    "at": (int,),
+    "now": (int,),
+    "actor": (str,),
+    "ingress": (str,),
+    "query": (str, type(None)),
+    "query_hash": (str, type(None)),
+    "request": (str,),
+    "seq": (int,),
+    "config_hash": (str,),
+    "ranker": (str,),
+    "embedder": (str, type(None)),
+    "degraded": (str,),
+    "hits": (list,),
+}
 
 
 def _record(line: bytes, where: str, fields: Mapping[str, tuple[type, ...]]) -> dict[str, Any]:
@@ -269,7 +343,8 @@ def _lines(data: bytes, path: str) -> list[bytes]:
 
 
 def _number(path: str) -> int:
-    found = re.fullmatch(rf"(?:{re.escape(EVENTS)}|{re.escape(STATE)})/\d+/(\d+)\.jsonl", path)
+    folders = "|".join(map(re.escape, (EVENTS, STATE, RECALLS)))
+    found = re.fullmatch(rf"(?:{folders})/\d+/(\d+)\.jsonl", path)
     if found is None:
         raise _broken(path, "is not a file of nrem's")
     return int(found[1])

@@ -35,6 +35,7 @@ def test_add_answers_in_json(nrem: Nrem, answer: Answer) -> None:
         "config_version": 0,
         "unpublished": 0,
         "unpublished_since": None,
+        "remote": None,
     }
 
 

@@ -1,4 +1,4 @@
-"""nrem checkpoint, log, and what other commands say of workspaces."""
+"""nrem checkpoint, restore, log, and what other commands say of workspaces."""
 
 from __future__ import annotations
 
@@ -60,6 +60,38 @@ def test_what_is_not_committed_yet_is_told(nrem: Nrem, answer: Answer, ana: str)
     told = since[:19].replace("T", " ")
     assert nrem("status").stdout.endswith(f"ana: 1 event is not committed yet, the oldest of {told}.\n")
     assert nrem("agent", "list").stdout.endswith(f"1 event since {told}\n")
+
+
+@pytest.mark.rows(34)
+def test_a_forget_is_undone_and_told(nrem: Nrem, answer: Answer, remember: Any, ana: str) -> None:
+    id = remember("Luis likes tea")
+    assert "nrem restore --only ID" in nrem("forget", id).stdout
+    told = nrem("restore", "--only", id, "--dry-run").stdout.splitlines()
+    assert (told[0], told[1][:14], told[1][-11:]) == (f"added      {id}", "Would restore ", ": +1 -0 ~0.")
+    done = nrem("restore", "--only", id).stdout.splitlines()
+    assert done[0] == f"added      {id}"
+    assert done[1].startswith("Restored the state of ")
+    assert done[2] == f"Committed {answer('log')['commits'][0]['commit'][:10]}."
+    assert answer("get", id)["memory"]["version"] == 2
+    assert nrem("restore", "--to", "now").stdout.startswith("Nothing to restore: ")
+
+
+def test_what_cannot_be_restored_is_told(nrem: Nrem, refusal: Refusal, remember: Any, ana: str) -> None:
+    old = remember("Luis likes tea")
+    nrem("forget", old)
+    new = remember("Luis likes tea")
+    told = nrem("restore", "--only", old)
+    assert told.stderr == f"Not restored: {old}: another memory has its text now ({new})\n"
+    assert refusal(2, "restore")["field"] == "to"
+    assert refusal(4, "restore", "--only", "unknown")["code"] == "memory_not_found"
+
+
+def test_a_remote_is_shown(nrem: Nrem, answer: Answer, ana: str) -> None:
+    assert answer("status")["remotes"] == {}
+    nrem("agent", "config", ana, "--set", "workspace.remote=/srv/nowhere.git", "-m", "a remote")
+    assert answer("status")["remotes"]["ana"]["ahead"] == 1
+    assert nrem("status").stdout.endswith("ana: 1 commit to push to /srv/nowhere.git.\n")
+    assert nrem("agent", "show").stdout.endswith("1 commit to push to /srv/nowhere.git.\n")
 
 
 def test_without_git_both_say_so(nrem: Nrem, home: Path) -> None:

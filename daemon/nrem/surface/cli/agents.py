@@ -23,6 +23,7 @@ from nrem.surface.cli.shared import (
     show_json,
     store,
     table,
+    told_of_remote,
     when,
 )
 
@@ -76,6 +77,8 @@ def show(name: str | None, as_json: bool) -> None:
         show_json(found)
     else:
         _show([found])
+        if found["remote"]:
+            click.echo(told_of_remote(found["remote"]))
 
 
 def _show(agents: list[dict[str, Any]]) -> None:

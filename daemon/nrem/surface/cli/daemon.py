@@ -18,7 +18,16 @@ import click
 from nrem import config
 from nrem.client import Client, is_up
 from nrem.errors import ConfigError, Corrupt, Denied, NremError, Unavailable
-from nrem.surface.cli.shared import Command, count, json_option, report, show_json, store, when
+from nrem.surface.cli.shared import (
+    Command,
+    count,
+    json_option,
+    report,
+    show_json,
+    store,
+    told_of_remote,
+    when,
+)
 
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
@@ -142,13 +151,16 @@ def status_command(as_json: bool) -> None:
         for agent in agents
         if agent["unpublished"]
     }
+    remotes = {agent["agent"]: agent["remote"] for agent in agents if agent.get("remote")}
     if as_json:
-        show_json(health | {"unpublished": unpublished})
+        show_json(health | {"unpublished": unpublished, "remotes": remotes})
         return
     click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
     for agent, waiting in unpublished.items():
         told = count(waiting["events"], "event is", "events are")
         click.echo(f"{agent}: {told} not committed yet, the oldest of {when(waiting['since'])}.")
+    for agent, remote in remotes.items():
+        click.echo(f"{agent}: {told_of_remote(remote)}")
 
 
 def _health() -> dict[str, Any]:

@@ -35,6 +35,7 @@ COMMANDS = {
     "reembed": "recalling",
     "file": "files",
     "checkpoint": "workspace",
+    "restore": "workspace",
     "log": "workspace",
     "why": "replaying",
     "replay": "replaying",

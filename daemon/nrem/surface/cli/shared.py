@@ -260,6 +260,17 @@ def count(number: int, one: str, many: str) -> str:
     return f"1 {one}" if number == 1 else f"{number} {many}"
 
 
+def told_of_remote(remote: dict[str, Any]) -> str:
+    """Return a sentence on the repository that an agent's commits are pushed to."""
+    url = clean(remote["url"])
+    text = f"{url} has all"
+    if remote["ahead"]:
+        text = f"{count(remote['ahead'], 'commit', 'commits')} to push to {url}"
+    if remote["pushed_at"]:
+        text += f"; last pushed {when(remote['pushed_at'])}"
+    return f"{text}; {clean(remote['error'])}." if remote["error"] else f"{text}."
+
+
 def table(*columns: str, rows: list[list[str]]) -> None:
     """Print a table. On a terminal its last column wraps; in a pipe every row is one line, and whole."""
     cells = [[clean(cell) for cell in row] for row in rows]

@@ -1,4 +1,4 @@
-"""nrem checkpoint, log, diff, show: an agent's workspace under git."""
+"""nrem checkpoint, restore, log, diff, show: an agent's workspace under git."""
 
 from __future__ import annotations
 
@@ -43,6 +43,40 @@ def checkpoint_command(note: str | None, agent: str | None, as_json: bool) -> No
         click.echo(f"Committed {made['commit'][:SHORT]}: {rendering.counts(made)}.")
     for left in made["left_out"]:
         click.echo(f"Left out: {clean(left['path'])} {left['reason']}", err=True)
+
+
+@click.command("restore", cls=Command)
+@click.option("--to", metavar="POINT", help="A time, or the id of a commit, a session or a recall.")
+@click.option("--only", metavar="ID", help="Only this memory; without --to, as it was when it was forgotten.")
+@click.option("--dry-run", is_flag=True, help="Only tell what would change.")
+@agent_option
+@json_option
+def restore_command(
+    to: str | None, only: str | None, dry_run: bool, agent: str | None, as_json: bool
+) -> None:
+    """Bring the memories of a point in the past back, as new events on top."""
+    with store() as run:
+        chosen = choose_agent(run, agent)
+        done = run("restore", agent=chosen, dry_run=dry_run, **present({"to": to, "only": only}))
+    if as_json:
+        show_json(done)
+        return
+    for memory in done["memories"]:
+        click.echo(f"{memory['change']:9}  {memory['id']}")
+    for left in done["left"]:
+        other = f" ({left['other']})" if left["other"] else ""
+        click.echo(f"Not restored: {left['id']}: {left['reason']}{other}", err=True)
+    if not (done["added"] or done["changed"] or done["forgotten"]):
+        click.echo(f"Nothing to restore: the memories are as they were {when(done['at'])}.")
+        return
+    if len(done["memories"]) < done["added"] + done["changed"] + done["forgotten"]:
+        click.echo("(and more)")
+    what = "Would restore" if dry_run else "Restored"
+    click.echo(f"{what} the state of {when(done['at'])}: {rendering.counts(done | {'files': 0})}.")
+    if done["commit"]:
+        click.echo(f"Committed {done['commit'][:SHORT]}.")
+    elif done["note"]:
+        click.echo(f"No commit: {done['note']}.")
 
 
 @click.command("log", cls=Command)
