@@ -155,10 +155,10 @@ def bisect_command(agent: str | None, as_json: bool, **given: Any) -> None:
         show_json(told)
         return
     if told["event"] is None:
-        click.echo(f"It {told['change']} to be in the answer, but {told['note']}.")
+        click.echo(f"It {told['change']} being in the answer, but {told['note']}.")
         return
     where = f"commit {told['commit'][:SHORT]}" if told["commit"] else "not committed yet"
-    click.echo(f"It {told['change']} to be in the answer at event {told['event']} ({where}):")
+    click.echo(f"It {told['change']} being in the answer at event {told['event']} ({where}):")
     click.echo(
         f"    {when(told['at'])}  {told['operation']} {clean(told['subject'])} by {clean(told['actor'])}"
     )
