@@ -24,6 +24,7 @@ from nrem.surface.cli.shared import (
     when,
 )
 
+DRIFTED = 1
 SHORT = 10
 WIDE = 60
 """Characters of a text that a line shows."""
@@ -113,8 +114,7 @@ def replay_command(limit: int, agent: str | None, as_json: bool, **given: Any) -
         show_json(told)
     else:
         _show_replays(told)
-    if told["drifted"]:
-        sys.exit(1)
+    click.get_current_context().exit(DRIFTED if told["drifted"] else 0)
 
 
 def _show_replays(told: dict[str, Any]) -> None:
