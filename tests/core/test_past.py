@@ -181,6 +181,16 @@ def test_a_recall_with_a_vector_of_the_callers_cannot_be_asked_again(call: Call)
         assert told["outcome"] == "impossible"
 
 
+def test_a_recall_with_a_redacted_filter_cannot_be_asked_again(call: Call) -> None:
+    key = "sk-ant-" + "api03-Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz"
+    then = call("recall", agent="ana", query="tea", session=key)["recall_id"]
+    [told] = call("replay", agent="ana", of=then)["recalls"]
+    assert (told["outcome"], told["causes"]) == (
+        "impossible",
+        ["redacted: a secret in its filters is not kept"],
+    )
+
+
 def test_a_span_and_a_session_are_replayed(call: Call, clock: ManualClock) -> None:
     call("remember", agent="ana", content="tea is green", session="s1")
     first = call("recall", agent="ana", query="tea", session="s1", budget=9, limit=5)["recall_id"]
