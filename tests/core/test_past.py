@@ -63,6 +63,25 @@ def test_what_was_edited_and_forgotten_is_there_as_it_was(call: Call, clock: Man
     assert ask("what does Luis drink", agent="ben", as_of="now") == []
 
 
+@pytest.mark.rows(105)
+def test_ties_are_broken_as_they_were(call: Call) -> None:
+    def episode() -> str:
+        made: str = call("remember", agent="ana", content="tea was made", kind="episodic")["id"]
+        return made
+
+    ids = [episode() for _ in range(4)]
+    call("forget", agent="ana", id=ids.pop(1))
+    call("forget", agent="ana", id=ids.pop())  # its row's number is given to the next one
+    call("remember", agent="ben", content="bread")
+    ids.append(episode())
+    then = call("recall", agent="ana", query="tea")
+    assert [hit["memory"]["id"] for hit in then["hits"]] == ids
+    call("forget", agent="ana", id=ids[0])
+    episode()
+    now = call("recall", agent="ana", query="tea", as_of=then["recall_id"])
+    assert now["hits"] == then["hits"]
+
+
 def test_an_answer_from_the_past_leaves_no_trace(call: Call, app: App) -> None:
     id = call("remember", agent="ana", content="tea is green")["id"]
     answer = call("recall", agent="ana", query="tea", as_of="now", observe=True)
