@@ -19,7 +19,7 @@ from nrem.core.reembed import backfill
 from nrem.errors import Conflict, Unavailable
 from nrem.runtime.app import App
 
-EXAMPLES = int(os.environ.get("NREM_TEST_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("NREM_TEST_EXAMPLES", "60"))
 WORDS = ["tea", "green", "luis", "tea?", "yesterday"]
 AGENTS = ["ana", "ben"]
 

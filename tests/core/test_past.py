@@ -63,6 +63,25 @@ def test_what_was_edited_and_forgotten_is_there_as_it_was(call: Call, clock: Man
     assert ask("what does Luis drink", agent="ben", as_of="now") == []
 
 
+@pytest.mark.rows(105)
+def test_ties_are_broken_as_they_were(call: Call) -> None:
+    def episode() -> str:
+        made: str = call("remember", agent="ana", content="tea was made", kind="episodic")["id"]
+        return made
+
+    ids = [episode() for _ in range(4)]
+    call("forget", agent="ana", id=ids.pop(1))
+    call("forget", agent="ana", id=ids.pop())  # its row's number is given to the next one
+    call("remember", agent="ben", content="bread")
+    ids.append(episode())
+    then = call("recall", agent="ana", query="tea")
+    assert [hit["memory"]["id"] for hit in then["hits"]] == ids
+    call("forget", agent="ana", id=ids[0])
+    episode()
+    now = call("recall", agent="ana", query="tea", as_of=then["recall_id"])
+    assert now["hits"] == then["hits"]
+
+
 def test_an_answer_from_the_past_leaves_no_trace(call: Call, app: App) -> None:
     id = call("remember", agent="ana", content="tea is green")["id"]
     answer = call("recall", agent="ana", query="tea", as_of="now", observe=True)
@@ -179,6 +198,16 @@ def test_a_recall_with_a_vector_of_the_callers_cannot_be_asked_again(call: Call)
         then = call("recall", agent="ana", embedding=[1.0] * 16, **given)["recall_id"]
         [told] = call("replay", agent="ana", of=then)["recalls"]
         assert told["outcome"] == "impossible"
+
+
+def test_a_recall_with_a_redacted_filter_cannot_be_asked_again(call: Call) -> None:
+    key = "sk-ant-" + "api03-Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz"
+    then = call("recall", agent="ana", query="tea", session=key)["recall_id"]
+    [told] = call("replay", agent="ana", of=then)["recalls"]
+    assert (told["outcome"], told["causes"]) == (
+        "impossible",
+        ["redacted: a secret in its filters is not kept"],
+    )
 
 
 def test_a_span_and_a_session_are_replayed(call: Call, clock: ManualClock) -> None:

@@ -68,6 +68,7 @@ def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
         return memories
 
     memories = store.write(mark)
+    store.pasts.drop(scope.number)
     return RemovedAgent(agent=scope.name, memories=memories)
 
 

@@ -59,7 +59,10 @@ def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> rec
     if request.embedding is not None:
         given["embedding"] = True  # not which one: it is large, and only says that there is no asking again
     if given:
-        given = Scrubber(settings, refuse=False).json("request", given)
+        scrub = Scrubber(settings, refuse=False)
+        given = scrub.json("request", given)
+        if scrub.fired:
+            given["redacted"] = True
     return recalls.Recall(
         id=by.id,
         at=by.at,

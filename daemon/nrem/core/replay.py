@@ -90,6 +90,9 @@ def _replay(
     if given.pop("embedding", False) or not recorded.query:
         cause = "embedding: it was asked with a vector of the caller's, which is not kept"
         return _told(recorded, "impossible", (cause,), was, ())
+    if given.pop("redacted", False):
+        cause = "redacted: a secret in its filters is not kept"
+        return _told(recorded, "impossible", (cause,), was, ())
     given |= {"agent": scope.name, "query": recorded.query}
     request = Recall.model_validate(given)
     with store.reading() as db:

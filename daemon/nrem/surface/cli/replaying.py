@@ -24,6 +24,7 @@ from nrem.surface.cli.shared import (
     when,
 )
 
+DRIFTED = 1
 SHORT = 10
 WIDE = 60
 """Characters of a text that a line shows."""
@@ -113,8 +114,7 @@ def replay_command(limit: int, agent: str | None, as_json: bool, **given: Any) -
         show_json(told)
     else:
         _show_replays(told)
-    if told["drifted"]:
-        sys.exit(1)
+    click.get_current_context().exit(DRIFTED if told["drifted"] else 0)
 
 
 def _show_replays(told: dict[str, Any]) -> None:
@@ -155,10 +155,10 @@ def bisect_command(agent: str | None, as_json: bool, **given: Any) -> None:
         show_json(told)
         return
     if told["event"] is None:
-        click.echo(f"It {told['change']} to be in the answer, but {told['note']}.")
+        click.echo(f"It {told['change']} being in the answer, but {told['note']}.")
         return
     where = f"commit {told['commit'][:SHORT]}" if told["commit"] else "not committed yet"
-    click.echo(f"It {told['change']} to be in the answer at event {told['event']} ({where}):")
+    click.echo(f"It {told['change']} being in the answer at event {told['event']} ({where}):")
     click.echo(
         f"    {when(told['at'])}  {told['operation']} {clean(told['subject'])} by {clean(told['actor'])}"
     )
