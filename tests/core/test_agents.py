@@ -30,6 +30,7 @@ def test_an_agent_is_added_shown_and_listed_by_name(call: Call, clock: ManualClo
         "created_at": "2026-06-01T12:00:01+00:00",
         "config_version": 0,
         "unpublished": 0,
+        "remote": None,
     }
     assert call("show_agent", agent="abel") == added
     assert [agent["agent"] for agent in call("list_agents")["agents"]] == ["abel", "ana", "ben"]

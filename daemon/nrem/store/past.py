@@ -99,10 +99,10 @@ class Pasts:
 
 def build(db: Connection, scope: Scope, moment: Moment) -> Past:
     """Make a scope's past from what a snapshot of the store has."""
-    serving = vectors.serving(db)
-    was = _switched_since(db, scope.number, moment)
-    if was is not None:
-        serving = None
+    serving, was = vectors.serving(db), None
+    switched = _next_switch(db, scope.number, moment)
+    if switched is not None:
+        serving, [was] = None, switched
     alive, erased = _alive(db, scope.number, moment.seq)
     embeddings = _embeddings(db, scope.number, moment, serving) if serving else {}
     made = driver.connect(Path(":memory:"), read_only=False)
@@ -118,7 +118,7 @@ def build(db: Connection, scope: Scope, moment: Moment) -> Past:
         " values (?, ?, 0, 'past', '', '', '', x'', x'')",
         (scope.number, moment.seq),
     )
-    if embeddings and serving is not None:
+    if serving is not None:
         vectors.switch(made, serving)
     for seq, payload in alive:
         rowid, _ = memories.add_row(made, scope.number, memories.from_payload(payload), seq)
@@ -178,14 +178,14 @@ def _embeddings(db: Connection, scope: int, moment: Moment, serving: Serving) ->
     )
 
 
-def _switched_since(db: Connection, scope: int, moment: Moment) -> str | None:
-    """Return the embedder that served at a moment, if it was taken out of service since."""
+def _next_switch(db: Connection, scope: int, moment: Moment) -> tuple[str | None] | None:
+    """Return what served at a moment, perhaps nothing, if something else does since; None if not."""
     row = db.execute(
         "select was from vector_switches where scope = :scope and (seq > :seq"
         " or seq = :seq and generation > coalesce(:generation, generation)) order by generation limit 1",
         {"scope": scope, "seq": moment.seq, "generation": moment.generation},
     ).fetchone()
-    return row[0] if row else None
+    return (row[0],) if row else None
 
 
 def _count_erased(db: Connection, scope: int) -> int:
