@@ -26,6 +26,8 @@ NEEDS: dict[str, dict[str, Any]] = {
     "set_agent_config": {"config": {}, "message": "none"},
     "remove_agent": {"erase": True},
     "recall": {"query": "note"},
+    "replay": {"since": "2000-01-01"},
+    "bisect": {"query": "note"},
     "read_file": {"path": "USER.md"},
     "restore": {"to": "now"},
 }

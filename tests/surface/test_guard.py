@@ -89,6 +89,7 @@ def test_every_operation_of_another_agent_is_not_found(url: str, token: Token, n
         "config": {},
         "message": "x",
         "path": "MEMORY.md",
+        "query": "x",
     }
     given = {field: body[field] for field in body.keys() & operation.takes.model_fields.keys()}
     admin = token("ana", rights=["admin"])

@@ -36,6 +36,9 @@ COMMANDS = {
     "checkpoint": "workspace",
     "restore": "workspace",
     "log": "workspace",
+    "why": "replaying",
+    "replay": "replaying",
+    "bisect": "replaying",
     "backup": "care",
     "doctor": "care",
 }

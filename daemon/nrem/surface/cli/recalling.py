@@ -21,6 +21,7 @@ from nrem.surface.cli.shared import (
     read_text,
     show_json,
     store,
+    when,
 )
 
 
@@ -33,6 +34,7 @@ from nrem.surface.cli.shared import (
 @click.option("--threshold", type=float, help="Only hits with at least this cosine.")
 @click.option("--profile", type=click.Choice(["default", "agentos"]), help="How to score.")
 @click.option("--asked-at", metavar="TIME", help="When the question was asked, if not now.")
+@click.option("--as-of", metavar="POINT", help="Answer from what was known then.")
 @click.option("--expired", is_flag=True, help="Also memories that have expired.")
 @click.option("--explain", is_flag=True, help="Show each hit's score and its parts.")
 @click.option("--no-observe", is_flag=True, help="Leave no record of this recall.")
@@ -42,6 +44,8 @@ def recall_command(
     query: str | None, agent: str | None, limit: int, no_observe: bool, as_json: bool, **given: Any
 ) -> None:
     """Find the memories that answer a question best. A QUERY of - is read from standard input.
+
+    A POINT is a time (yesterday, 3d ago, 2026-06-01T14:00Z), or the id of a commit, recall or session.
 
     \b
     nrem recall -a ana "how should I answer Luis?"
@@ -60,6 +64,9 @@ def recall_command(
         *(f"degraded: {what} search was not possible" for what in found["degraded"]),
     ]:
         click.echo(clean(note), err=True)
+    if found["as_of"]:
+        point = found["as_of"]
+        click.echo(f"As of {when(point['at'])}, event {point['event']}.", err=True)
     if not found["hits"]:
         click.echo("Nothing found.")
         return
