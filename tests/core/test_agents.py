@@ -31,6 +31,7 @@ def test_an_agent_is_added_shown_and_listed_by_name(call: Call, clock: ManualClo
         "config_version": 0,
         "unpublished": 0,
         "unpublished_since": None,
+        "remote": None,
     }
     assert call("show_agent", agent="abel") == added
     assert [agent["agent"] for agent in call("list_agents")["agents"]] == ["abel", "ana", "ben"]

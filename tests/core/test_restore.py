@@ -180,7 +180,6 @@ def test_a_point_may_be_a_commit_or_a_recall(call: Call, app: App, get: Get) -> 
     assert get(id)["content"] == "second"
 
 
-@pytest.mark.rows(105)
 def test_a_recall_of_the_past_is_the_same_before_and_after_a_restore(
     call: Call, app: App, history: dict[str, str], clock: ManualClock
 ) -> None:

@@ -89,12 +89,9 @@ def test_every_operation_of_another_agent_is_not_found(url: str, token: Token, n
         "config": {},
         "message": "x",
         "path": "MEMORY.md",
-<<<<<<< HEAD
         "commit": "main",
         "a": "yesterday",
-=======
         "query": "x",
->>>>>>> part-asof
     }
     given = {field: body[field] for field in body.keys() & operation.takes.model_fields.keys()}
     admin = token("ana", rights=["admin"])

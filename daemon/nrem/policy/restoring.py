@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from nrem.model import Memory
@@ -52,9 +52,9 @@ def decide(known: Iterable[Known]) -> Plan:
             back[one.id] = one
     taken: dict[str, str] = {}
     # One that stays as it is keeps its text, which another one may be waiting for.
-    while held := {id: _keepers(one, gone, back) for id, one in back.items() if _keepers(one, gone, back)}:
-        for id, keepers in held.items():
-            taken[id] = keepers[0]
+    while held := _held(back, gone):
+        taken |= held
+        for id in held:
             del back[id]
     return Plan(back=tuple(back.values()), gone=tuple(gone), taken=tuple(taken.items()), erased=tuple(erased))
 
@@ -64,5 +64,8 @@ def is_same(then: Memory, now: Memory) -> bool:
     return dataclasses.replace(then, version=now.version, updated_at=now.updated_at) == now
 
 
-def _keepers(one: Known, gone: Iterable[str], back: Iterable[str]) -> list[str]:
-    return sorted(one.taken_by - set(gone) - set(back))
+def _held(back: Mapping[str, Known], gone: Iterable[str]) -> dict[str, str]:
+    """Return those that cannot have their text, with a memory that keeps it."""
+    free = back.keys() | set(gone)
+    keepers = {id: one.taken_by - free for id, one in back.items() if one.taken_by}
+    return {id: min(others) for id, others in keepers.items() if others}
