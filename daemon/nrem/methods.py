@@ -516,6 +516,11 @@ class Methods(abc.ABC):
         found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
         return found
 
+    def verify(self, *, agent: str | None = None) -> wire.Diagnosis:
+        """Compare an agent's database, git and ledger, and name everything that differs."""
+        found: wire.Diagnosis = self._run("verify", {"agent": agent})
+        return found
+
     def create_backup(self) -> model.Backup:
         """Copy the store while it is in use, and check the copy."""
         found: model.Backup = self._run("create_backup", {})

@@ -82,14 +82,21 @@ def insert(
 ) -> None:
     """Store a new memory with its event and its entries in both indexes; its vector may come later."""
     event = events.record(db, scope, "memory.remember", memory.id, payload(memory), by)
+    put(db, scope, memory, vector, event.seq, pending=pending)
+
+
+def put(
+    db: Connection, scope: int, memory: Memory, vector: Vector | None, seq: int, *, pending: bool
+) -> None:
+    """Store the row of a memory that an event made, with its entries in both indexes."""
     entry = search.entry(memory)
     rowid = db.execute(
-        _INSERT, (scope, content_hash(memory.content), event.seq, entry.length, *_values(memory))
+        _INSERT, (scope, content_hash(memory.content), seq, entry.length, *_values(memory))
     ).lastrowid
     assert rowid is not None
     search.add(db, rowid, scope, entry)
     if vector is not None and vectors.fits(db, vector):
-        vectors.insert(db, rowid, scope, event.seq, vector)
+        vectors.insert(db, rowid, scope, seq, vector)
     elif pending:
         vectors.note_pending(db, rowid)
     scopes.touch(db, scope, memories=1, terms=entry.length)

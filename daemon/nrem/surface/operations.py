@@ -15,6 +15,7 @@ from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
 from nrem.core.remember import prepare, remember
+from nrem.core.verify import verify
 from nrem.errors import Denied, NotFound, NremError
 from nrem.model import AgentConfig, Caller
 from nrem.runtime.app import App
@@ -167,6 +168,11 @@ def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     return read_log(app.store, app.settings(scope), scope, limit=request.limit)
 
 
+def _verify(app: App, caller: Caller, request: wire.Verify) -> wire.Diagnosis:
+    scope = app.scope(request.agent)
+    return verify(app.store, app.workspaces.of(scope), app.settings(scope), scope, now=app.clock.now())
+
+
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
     found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
     return wire.Diagnosis(findings=tuple(found))
@@ -203,6 +209,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
+    "verify": _verify,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

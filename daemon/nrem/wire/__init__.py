@@ -72,6 +72,7 @@ from nrem.wire.workspaces import (
     LogEntry,
     ReadFile,
     ReadLog,
+    Verify,
     WorkspaceFile,
 )
 
@@ -136,6 +137,7 @@ __all__ = [
     "Token",
     "TokenRef",
     "Tokens",
+    "Verify",
     "Versions",
     "WorkspaceFile",
     "from_query",

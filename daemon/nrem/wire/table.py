@@ -63,6 +63,7 @@ from nrem.wire.workspaces import (
     Log,
     ReadFile,
     ReadLog,
+    Verify,
     WorkspaceFile,
 )
 
@@ -311,6 +312,15 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=ReadLog,
             gives=Log,
             right=Right.READ,
+        ),
+        Operation(
+            name="verify",
+            summary="Compare an agent's database, git and ledger, and name everything that differs.",
+            route=f"GET {_A}/workspace/verify",
+            takes=Verify,
+            gives=Diagnosis,
+            right=Right.READ,
+            patience=3600.0,
         ),
         Operation(
             name="create_backup",

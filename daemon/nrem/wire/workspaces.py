@@ -53,6 +53,10 @@ class WorkspaceFile:
     content: str
 
 
+class Verify(AgentRef):
+    pass
+
+
 class ReadLog(AgentRef):
     limit: int = Field(default=20, ge=1, le=100, description="Most commits that are given.")
 

@@ -37,6 +37,8 @@ COMMANDS = {
     "log": "workspace",
     "backup": "care",
     "doctor": "care",
+    "verify": "care",
+    "rebuild": "recovery",
 }
 """Each command and the module that has it."""
 
