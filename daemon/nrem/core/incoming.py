@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from nrem.config import Config
 from nrem.core.record import published
@@ -16,8 +18,15 @@ from nrem.workspace import record
 from nrem.workspace.history import History
 from nrem.workspace.repository import Repository
 
-Write = Callable[[Callable[[Connection], object]], object]
-"""Runs a function in a transaction."""
+T = TypeVar("T")
+
+
+class Target(Protocol):
+    """A store that takes it in: the open one, or a new one that nobody has yet."""
+
+    def write(self, run: Callable[[Connection], T]) -> T: ...
+
+    def reading(self) -> AbstractContextManager[Connection]: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,30 +61,24 @@ def read(repository: Repository, name: str) -> Incoming:
 
 
 def store(
-    write: Write,
+    target: Target,
     repository: Repository,
     name: str,
     incoming: Incoming,
     settings: Config,
     advance: Callable[[int], None] = lambda number: None,
 ) -> Scope:
-    """Make a scope of what was read, with the ledger of its commits; replay.finish then lets it be reached."""
-    scopes: list[Scope] = []
-    first = incoming.events[0].at
-    write(lambda db: scopes.append(replay.begin(db, name, created_at=first)))
-    scope = scopes[-1]
+    """Make a scope of what was read, and the ledger of its commits; replay.finish lets it be reached."""
     history = incoming.history
+    scope = target.write(lambda db: replay.begin(db, name, created_at=incoming.events[0].at))
     pending = settings.vector.enabled
     steps = replay.steps(scope.number, incoming.events, history.records, history.ended, pending=pending)
     for number, step in steps:
-        write(step)
+        target.write(step)
         advance(number)
-
-    def note(db: Connection) -> None:
+    with target.reading() as db:
         log = reversed(repository.log(incoming.head))
         made = [published(db, repository, scope.number, commit, settings) for commit in log]
-        mark = Watermark(seq=incoming.events[-1].seq, commit=incoming.head)
-        commits.record(db, scope.number, made, mark)
-
-    write(note)
+    mark = Watermark(seq=incoming.events[-1].seq, commit=incoming.head)
+    target.write(lambda db: commits.record(db, scope.number, made, mark))
     return scope

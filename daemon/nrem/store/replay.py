@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from itertools import batched
+from functools import partial
+from typing import TypeVar
 
 from nrem.model import Ended, Event, Scope, StateRecord
 from nrem.policy.chain import canonical
@@ -17,6 +18,7 @@ from nrem.store.driver import Connection
 
 STEP = 500
 Step = Callable[[Connection], None]
+T = TypeVar("T")
 
 
 def begin(db: Connection, name: str, *, created_at: int) -> Scope:
@@ -40,17 +42,21 @@ def steps(
 
     With `pending`, vectors are noted as missing, for whoever makes them.
     """
-    for some in batched(events, STEP):
-        yield len(some), lambda db, some=some: _put_events(db, scope, some)
-    for versions in batched(ended, STEP):
-        yield 0, lambda db, versions=versions: _put_versions(db, scope, versions)
-    for live in batched(records, STEP):
-        yield len(live), lambda db, live=live: _put_memories(db, scope, live, pending)
+    for some in _parts(events):
+        yield len(some), partial(_put_events, scope=scope, events=some)
+    for versions in _parts(ended):
+        yield 0, partial(_put_versions, scope=scope, ended=versions)
+    for live in _parts(records):
+        yield len(live), partial(_put_memories, scope=scope, records=live, pending=pending)
 
 
 def finish(db: Connection, scope: int) -> None:
     """Let a scope be reached."""
     db.execute("update scopes set removed_at = null where scope = ?", (scope,))
+
+
+def _parts(all: Sequence[T]) -> Iterator[Sequence[T]]:
+    return (all[start : start + STEP] for start in range(0, len(all), STEP))
 
 
 def _put_events(db: Connection, scope: int, events: Sequence[Event]) -> None:

@@ -32,7 +32,7 @@ from nrem.wire.common import (
     AgentRef,
     Input,
 )
-from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
+from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_agent_name, is_blank, slug
 from nrem.wire.memories import (
     Changed,
     Clear,
@@ -141,6 +141,7 @@ __all__ = [
     "Versions",
     "WorkspaceFile",
     "from_query",
+    "is_agent_name",
     "is_blank",
     "openapi",
     "parse_json",
