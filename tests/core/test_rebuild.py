@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -123,15 +124,8 @@ def test_what_git_has_not_is_named_and_the_old_store_is_kept(
     for i in range(3):
         call("remember", agent="ben", content=f"unpublished {i}")
     app.close()
-    for agent in ("cas", "dan"):
-        folder = home / "workspaces" / agent
-        git(home, "-c", "core.quotepath=off", "version")
-        for file in sorted((folder / ".git").rglob("*"), reverse=True):
-            file.rmdir() if file.is_dir() else file.unlink()
-        (folder / ".git").rmdir()
-    for file in sorted((home / "workspaces/dan").rglob("*"), reverse=True):
-        file.rmdir() if file.is_dir() else file.unlink()
-    (home / "workspaces/dan").rmdir()
+    shutil.rmtree(home / "workspaces/cas/.git")
+    shutil.rmtree(home / "workspaces/dan")
     made = make_anew(home, clock)
     assert made.without_git == ("cas",)
     assert made.without_workspace == ("dan",)

@@ -11,7 +11,7 @@ from nrem.config import Config
 from nrem.core.record import published
 from nrem.errors import Corrupt, NotFound
 from nrem.model import Event, Scope
-from nrem.store import commits, replay
+from nrem.store import commits, memories, replay
 from nrem.store.commits import Watermark
 from nrem.store.driver import Connection
 from nrem.workspace import record
@@ -73,9 +73,19 @@ def store(
     scope = target.write(lambda db: replay.begin(db, name, created_at=incoming.events[0].at))
     pending = settings.vector.enabled
     steps = replay.steps(scope.number, incoming.events, history.records, history.ended, pending=pending)
-    for number, step in steps:
-        target.write(step)
-        advance(number)
+    try:
+        for one in history.records:
+            if memories.from_payload(one.payload).id != one.subject:
+                raise ValueError(one.subject)
+        for number, step in steps:
+            target.write(step)
+            advance(number)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise Corrupt(
+            f"the workspace of {name} has a memory that cannot be one ({type(error).__name__})",
+            hint="it was not written by nrem, or by a newer one",
+            code="workspace_damaged",
+        ) from error
     with target.reading() as db:
         log = reversed(repository.log(incoming.head))
         made = [published(db, repository, scope.number, commit, settings) for commit in log]

@@ -18,7 +18,7 @@ from nrem.core import incoming
 from nrem.core.incoming import Incoming
 from nrem.core.soundness import check_chain, check_index, check_rows
 from nrem.errors import Corrupt, NotFound, NremError
-from nrem.model import AgentContents, Lost, Rebuilt, RebuiltAgent
+from nrem.model import AgentContents, Contents, Lost, Rebuilt, RebuiltAgent
 from nrem.store import backup, commits, driver, migrations, replay
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
@@ -210,7 +210,7 @@ def _free(home: Path) -> Path:
 
 
 def _compare(
-    old: backup.Contents | None, kept: Path | None, agents: Collection[RebuiltAgent]
+    old: Contents | None, kept: Path | None, agents: Collection[RebuiltAgent]
 ) -> tuple[Lost, ...] | None:
     """Return which events of the old store git has not; None when it cannot be read."""
     if old is None or kept is None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
+from nrem.core.adopt import adopt, check_owner
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
@@ -112,7 +114,12 @@ def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded
 
 def _remove_agent(app: App, caller: Caller, request: wire.RemoveAgent) -> wire.RemovedAgent:
     with app.workspaces.changing:
-        removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
+        scope = app.scope(request.agent)
+        if request.erase:
+            removed = agents.remove(app.store, scope, clock=app.clock)
+        else:
+            publish = functools.partial(app.publish, scope, "removal")
+            removed = agents.set_aside(app.store, app.workspaces, scope, publish, clock=app.clock)
         app.forget_scopes()
         app.doorkeeper.forget()
         agents.finish_removals(app.store, app.workspaces)
@@ -126,6 +133,12 @@ def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.Revo
 
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
+    if request.source is not None:
+        check_owner(caller)
+        for path in adopt(app.store, app.workspaces, app.config, request.agent, request.source):
+            log.warning("%s of %s is not a plain file, and stays out of its folder", path, request.agent)
+        app.forget_scopes()
+        return agents.show(app.store, app.scope(request.agent))
     with app.workspaces.changing:
         agents.make_room(app.store, app.workspaces, request.agent)
         agents.add(app.store, request.agent, caller=caller, clock=app.clock)

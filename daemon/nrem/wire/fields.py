@@ -77,12 +77,6 @@ def _json_object(value: Any) -> Any:
     return value
 
 
-def yes(value: bool) -> bool:
-    if not value:
-        raise ValueError("must be true: an agent is removed only together with its memories")
-    return value
-
-
 def is_agent_name(value: str) -> bool:
     """Tell whether an agent can be called this."""
     return re.fullmatch(r"[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?", value) is not None

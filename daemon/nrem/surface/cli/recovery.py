@@ -56,10 +56,8 @@ def rebuild_command(without: tuple[str, ...], force: bool, as_json: bool) -> Non
 def _show(rebuilt: Rebuilt) -> None:
     """Say what is in the new store, and what the old one had more, before anything is changed."""
     for agent in rebuilt.agents:
-        memories = count(agent.memories, "memory", "memories")
-        click.echo(
-            f"{agent.agent}: {memories}, {count(agent.events, 'event', 'events')}, {agent.commit[:10]}"
-        )
+        held = f"{count(agent.memories, 'memory', 'memories')}, {count(agent.events, 'event', 'events')}"
+        click.echo(f"{agent.agent}: {held}, commit {agent.commit[:10]}")
     for names, what in (
         (rebuilt.without_git, "has no commit, so nothing of it can be rebuilt"),
         (rebuilt.without_workspace, "was in the store, and has no workspace"),

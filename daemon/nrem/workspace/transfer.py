@@ -1,0 +1,120 @@
+"""Brings a workspace from elsewhere: a folder, a bare repository, a bundle, or a server that speaks git.
+
+Only objects are taken: no configuration, hook or link of the other repository ever reaches the disk here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from dulwich.client import BundleClient, GitClient, LocalGitClient, get_transport_and_path
+from dulwich.errors import GitProtocolError, NotGitRepository
+from dulwich.objects import ObjectID
+from dulwich.refs import HEADREF, Ref
+from dulwich.repo import Repo
+
+from nrem.errors import InvalidField, NotFound, NremError, Unavailable
+from nrem.workspace import fsck, objects, settings, trees
+from nrem.workspace.files import Files
+from nrem.workspace.index import Entry, Index, stat_of
+from nrem.workspace.repository import Repository
+
+_HEADS = b"refs/heads/"
+_URL = re.compile(r"(https|ssh)://[^/]+/.+|[\w.-]+@[\w.-]+:[^:]+")
+_PROBLEMS = (GitProtocolError, NotGitRepository, *fsck.UNREADABLE)
+
+
+def fetch(source: str, root: Path) -> Repository:
+    """Make an empty folder a repository with the branch of another one; its files are not there yet.
+
+    Of a workspace that is nrem's own branch, of another repository the one that is checked out.
+    """
+    client, path = _client(source)
+    try:
+        with Repo.init(root, default_branch=settings.BRANCH.encode()) as repo:
+            fetched = client.fetch(path, repo)
+            branch, head = _choose(fetched.refs, fetched.symrefs, _own_branch(path))
+            repo.refs[Ref(_HEADS + branch)] = head
+            repo.refs.set_symbolic_ref(HEADREF, Ref(_HEADS + branch))
+    except _PROBLEMS as error:  # what they say may repeat a password of the URL
+        raise Unavailable(
+            f"the repository cannot be fetched ({type(error).__name__})",
+            hint="check that git clone can read it, without asking for a password",
+            code="fetch_failed",
+        ) from None
+    return Repository.open(root)
+
+
+def check_out(repository: Repository) -> tuple[str, ...]:
+    """Write the files of the branch into its folder, durably; return the paths that are left out."""
+    head = repository.head()
+    assert head is not None
+    files, left_out, entries = Files(repository.root, managed=True), [], {}
+    for file in repository.files(head):
+        entry = Entry(blob=bytes.fromhex(file.blob), mode=file.mode)
+        try:
+            if not stat.S_ISREG(file.mode):
+                raise InvalidField("path", "is no plain file")
+            files.write(file.path, repository.read(head, file.path))
+            place = repository.root / file.path
+            if file.mode == trees.PROGRAM:
+                place.chmod(0o700)
+            entry = Entry(blob=entry.blob, mode=file.mode, stat=stat_of(place.lstat()))
+        except NremError:
+            left_out.append(file.path)
+        entries[os.fsencode(file.path)] = entry
+    index = Index.empty()
+    index.put(entries)
+    (repository.root / ".git" / "index").write_bytes(index.render())
+    _sync(repository.root / ".git")
+    return tuple(left_out)
+
+
+def _client(source: str) -> tuple[GitClient, str]:
+    if source.startswith("/"):
+        if not Path(source).exists():
+            raise NotFound("source: there is nothing at this path", code="source_not_found", field="source")
+        return (BundleClient() if Path(source).is_file() else LocalGitClient()), source
+    if not _URL.fullmatch(source):
+        raise InvalidField(
+            "source", "is neither a whole path nor an https or ssh URL", hint="https://host/ana.git"
+        )
+    client, path = get_transport_and_path(source)
+    return client, path
+
+
+def _own_branch(path: str) -> bytes | None:
+    """Return the branch that is nrem's in a repository on this machine."""
+    if not Path(path).is_dir():
+        return None
+    with Repo(path) as repo:
+        try:
+            return repo.get_config().get((b"nrem",), b"branch")
+        except KeyError:
+            return None
+
+
+def _choose(
+    refs: dict[Ref, ObjectID | None], symrefs: dict[Ref, Ref], own: bytes | None
+) -> tuple[bytes, ObjectID]:
+    """Return the branch to take, and its last commit."""
+    head = symrefs.get(HEADREF)
+    branches = {ref.removeprefix(_HEADS): id for ref, id in refs.items() if ref.startswith(_HEADS) and id}
+    wanted = [own, head.removeprefix(_HEADS) if head else None, settings.BRANCH.encode()]
+    same = [name for name, id in branches.items() if id == refs.get(HEADREF)]
+    for name in (*wanted, *same, *(branches if len(branches) == 1 else ())):
+        if name is not None and name in branches:
+            return name, branches[name]
+    raise NotFound("source: it has no branch to take", code="source_not_found", field="source")
+
+
+def _sync(git: Path) -> None:
+    """Make everything in a new repository durable."""
+    for folder, _, names in os.walk(git, topdown=False):
+        for name in names:
+            with open(Path(folder, name), "rb") as file:
+                os.fsync(file.fileno())
+        objects.sync_folder(Path(folder))
