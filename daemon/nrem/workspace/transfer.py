@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 from pathlib import Path
 
-from dulwich.client import BundleClient, GitClient, LocalGitClient, get_transport_and_path
+from dulwich.client import GitClient, LocalGitClient, get_transport_and_path
 from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, Ref
@@ -23,6 +24,7 @@ from nrem.workspace.index import Entry, Index, stat_of
 from nrem.workspace.repository import Repository
 
 _HEADS = b"refs/heads/"
+_LINE = 4096
 _URL = re.compile(r"(https|ssh)://[^/]+/.+|[\w.-]+@[\w.-]+:[^:]+")
 _PROBLEMS = (GitProtocolError, NotGitRepository, *fsck.UNREADABLE)
 
@@ -32,11 +34,15 @@ def fetch(source: str, root: Path) -> Repository:
 
     Of a workspace that is nrem's own branch, of another repository the one that is checked out.
     """
-    client, path = _client(source)
+    path = _local(source)
     try:
         with Repo.init(root, default_branch=settings.BRANCH.encode()) as repo:
-            fetched = client.fetch(path, repo)
-            branch, head = _choose(fetched.refs, fetched.symrefs, _own_branch(path))
+            if path is not None and path.is_file():
+                branch, head = _choose(_unbundle(path, repo), {}, None)
+            else:
+                client, place = get_transport_and_path(source) if path is None else _beside(path)
+                fetched = client.fetch(place, repo)
+                branch, head = _choose(fetched.refs, fetched.symrefs, _own_branch(path))
             repo.refs[Ref(_HEADS + branch)] = head
             repo.refs.set_symbolic_ref(HEADREF, Ref(_HEADS + branch))
     except _PROBLEMS as error:  # what they say may repeat a password of the URL
@@ -73,24 +79,50 @@ def check_out(repository: Repository) -> tuple[str, ...]:
     return tuple(left_out)
 
 
-def _client(source: str) -> tuple[GitClient, str]:
+def _local(source: str) -> Path | None:
+    """Return the path that a source is, None when it is a URL; raise for anything else."""
     if source.startswith("/"):
         if not Path(source).exists():
             raise NotFound("source: there is nothing at this path", code="source_not_found", field="source")
-        return (BundleClient() if Path(source).is_file() else LocalGitClient()), source
+        return Path(source)
     if not _URL.fullmatch(source):
         raise InvalidField(
             "source", "is neither a whole path nor an https or ssh URL", hint="https://host/ana.git"
         )
-    client, path = get_transport_and_path(source)
-    return client, path
+    return None
 
 
-def _own_branch(path: str) -> bytes | None:
+def _beside(path: Path) -> tuple[GitClient, str]:
+    return LocalGitClient(), str(path)
+
+
+def _unbundle(path: Path, repo: Repo) -> dict[Ref, ObjectID | None]:
+    """Store the pack of a bundle, and return its refs. (dulwich's own client fails on a pack with deltas.)"""
+    refs: dict[Ref, ObjectID | None] = {}
+    with path.open("rb") as bundle:
+        if bundle.readline(_LINE) not in (b"# v2 git bundle\n", b"# v3 git bundle\n"):
+            raise ValueError("no bundle")
+        while (line := bundle.readline(_LINE)) != b"\n":
+            if line.startswith(b"-") or not line.endswith(b"\n"):
+                raise ValueError("a bundle that is only a part")
+            if not line.startswith(b"@"):
+                id, _, name = line.rstrip(b"\n").partition(b" ")
+                refs[Ref(name)] = ObjectID(id)
+        pack, commit, abort = repo.object_store.add_pack()
+        try:
+            shutil.copyfileobj(bundle, pack)
+        except BaseException:
+            abort()
+            raise
+        commit()
+    return refs
+
+
+def _own_branch(path: Path | None) -> bytes | None:
     """Return the branch that is nrem's in a repository on this machine."""
-    if not Path(path).is_dir():
+    if path is None:
         return None
-    with Repo(path) as repo:
+    with Repo(str(path)) as repo:
         try:
             return repo.get_config().get((b"nrem",), b"branch")
         except KeyError:

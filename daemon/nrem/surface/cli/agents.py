@@ -92,9 +92,7 @@ def _show(agents: list[dict[str, Any]]) -> None:
 
 @agent_command.command("remove")
 @click.argument("name")
-@click.option(
-    "--erase", is_flag=True, help="Delete the workspace too: all memories and their history, for good."
-)
+@click.option("--erase", is_flag=True, help="Delete the workspace too: all memories and history.")
 @force_option
 @json_option
 def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
