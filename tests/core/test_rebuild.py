@@ -79,7 +79,7 @@ def state_of(root: Path) -> str:
     return git(root, "log", "-1", "--format=%(trailers:key=Nrem-State)").strip()
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 def test_a_store_that_is_gone_comes_back_from_git(
     app: App, call: Call, home: Path, clock: ManualClock, reopen: Open
 ) -> None:
@@ -113,7 +113,7 @@ def test_a_store_that_is_gone_comes_back_from_git(
     assert state_of(root) == state
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 def test_what_git_has_not_is_named_and_the_old_store_is_kept(
     app: App, call: Call, home: Path, clock: ManualClock, reopen: Open
 ) -> None:
@@ -140,7 +140,7 @@ def test_what_git_has_not_is_named_and_the_old_store_is_kept(
     assert make_anew(home, clock).kept == "nrem.db.before-rebuild-2"
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 def test_what_is_not_put_in_place_leaves_no_trace(
     app: App, call: Call, home: Path, clock: ManualClock
 ) -> None:
@@ -154,7 +154,7 @@ def test_what_is_not_put_in_place_leaves_no_trace(
     assert before["nrem.db"] == after["nrem.db"]
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 def test_a_store_that_cannot_be_read_is_kept_as_it_is(
     app: App, call: Call, home: Path, clock: ManualClock, reopen: Open
 ) -> None:
@@ -168,7 +168,7 @@ def test_a_store_that_cannot_be_read_is_kept_as_it_is(
         assert caller_of(again)("show_agent", agent="ana")["memories"] == 273
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 def test_the_branch_counts_not_the_folder(app: App, call: Call, home: Path, clock: ManualClock) -> None:
     fill(call)
     app.close()
@@ -176,7 +176,7 @@ def test_the_branch_counts_not_the_folder(app: App, call: Call, home: Path, cloc
     assert make_anew(home, clock).agents[0].agent == "ana"
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 @pytest.mark.parametrize(
     ("path", "says"),
     [
@@ -216,7 +216,7 @@ def test_a_store_in_use_is_not_rebuilt(app: App, home: Path, clock: ManualClock)
     assert caught.value.code == "store_locked"
 
 
-@pytest.mark.rows(107)
+@pytest.mark.rows(106)
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(["new", "edit", "forget", "pin", "publish"]), st.integers(0, 50))))
 def test_whatever_happened_comes_back_the_same(
