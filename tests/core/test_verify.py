@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import zlib
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from builders import Call, ManualClock
+from nrem.errors import Corrupt, Unavailable
 from nrem.runtime.app import App
 from nrem.store import driver
 from workspace.workshop import git
@@ -184,6 +186,24 @@ def test_every_sampled_byte_of_a_pack_is_noticed(root: Path, wrong: Wrong) -> No
             assert [id for id, _ in wrong() if id in ("NR060", "NR061")], place
             file.write_bytes(whole)
     assert wrong() == []
+
+
+@pytest.mark.rows(107)
+def test_no_flipped_byte_of_the_database_makes_it_fail(app: App, root: Path, call: Call) -> None:
+    """T6, sampled: it ends with findings or says that the file is damaged, and nothing else."""
+    change(app, "pragma wal_checkpoint(truncate)")
+    whole = app.store.path.read_bytes()
+    assert app.store.sizes()[1] == 0  # all of it is in the file
+    chosen, found = random.Random(6), 0
+    for _ in range(80):
+        flip(app.store.path, chosen.randrange(len(whole)))
+        try:
+            levels = {finding["level"] for finding in call("verify", agent="ana")["findings"]}
+            found += "error" in levels
+        except (Corrupt, Unavailable):
+            found += 1
+        app.store.path.write_bytes(whole)
+    assert found > 10
 
 
 @pytest.mark.rows(107)

@@ -35,6 +35,7 @@ UNREADABLE = (
 )
 """What a changed byte makes dulwich raise."""
 
+_BLOCK = 1 << 20
 _KINDS = {1: "commit", 2: "tree", 3: "blob", 4: "tag"}
 
 
@@ -52,13 +53,21 @@ def _packs(store: DiskObjectStore) -> Iterator[str]:
     """Compare each pack and its index with the checksum at its end: also what no object is read from."""
     for file in sorted(Path(store.pack_dir).glob("pack-*.pack")):
         for path in (file, file.with_suffix(".idx")):
-            try:
-                data = path.read_bytes()
-            except FileNotFoundError:
+            if not path.exists():
                 yield f"{path.name} is missing"
-                continue
-            if hashlib.sha1(data[:-20]).digest() != data[-20:]:
+            elif not _fits_checksum(path):
                 yield f"{path.name} does not fit its checksum"
+
+
+def _fits_checksum(path: Path) -> bool:
+    """Tell whether the last 20 bytes of a file are the hash of what comes before them."""
+    computed = hashlib.sha1()
+    with path.open("rb") as file:
+        left = path.stat().st_size - computed.digest_size
+        while left > 0 and (block := file.read(min(left, _BLOCK))):
+            computed.update(block)
+            left -= len(block)
+        return file.read() == computed.digest()
 
 
 def _objects(store: DiskObjectStore, head: ObjectID) -> Iterator[str]:
