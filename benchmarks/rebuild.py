@@ -15,6 +15,7 @@ import statistics
 import subprocess
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -66,9 +67,7 @@ def insert(events: list[dict[str, Any]], folder: Path) -> None:
     file = folder / "plain.db"
     file.unlink(missing_ok=True)
     db = sqlite3.connect(file)
-    db.execute(
-        "create table events (seq integer primary key, op text, subject text, payload text, chain text)"
-    )
+    db.execute("create table events (seq integer primary key, op, subject, payload, chain)")
     rows = [(e["seq"], e["op"], e["subject"], e["payload"], e["chain"]) for e in events]
     with db:
         db.executemany("insert into events values (?, ?, ?, ?, ?)", rows)
@@ -100,10 +99,10 @@ def measure(size: int, rounds: int, folder: Path) -> dict[str, float]:
     for _ in range(rounds):
         events = clone_and_parse(workspace, folder)
         took["clone and parse"].append(timed(lambda: clone_and_parse(workspace, folder)))
-        took["plain insert"].append(timed(lambda: insert(events, folder)))
+        took["plain insert"].append(timed(partial(insert, events, folder)))
         took["rebuild"].append(timed(lambda: build(home)))
         with App.open(home, flags={"vector.enabled": False}) as app:
-            took["verify"].append(timed(lambda: verify(app)))
+            took["verify"].append(timed(partial(verify, app)))
     return {name: statistics.median(times) for name, times in took.items()}
 
 
