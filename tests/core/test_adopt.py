@@ -129,6 +129,14 @@ def test_a_source_that_is_none_is_refused_and_leaves_nothing(
     assert call("add_agent", agent="cas")["memories"] == 0
 
 
+def test_a_password_in_a_url_is_not_repeated(call: Call, caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.raises(Unavailable) as caught:
+        call("add_agent", agent="cas", source="https://luis:marmalade@127.0.0.1:9/cas.git")
+    assert caught.value.code == "fetch_failed"
+    assert caught.value.__cause__ is None
+    assert "marmalade" not in f"{caught.value.as_json()}{caplog.text}"
+
+
 def test_only_the_owner_brings_agents_from_elsewhere(app: App, ids: list[str]) -> None:
     admin = Caller(actor="token:admin", ingress="http", rights=frozenset({Right.ADMIN}))
     with pytest.raises(Denied) as caught:

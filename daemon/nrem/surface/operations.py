@@ -9,7 +9,6 @@ from typing import Any
 
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
-from nrem.core.adopt import adopt, check_owner
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
@@ -134,6 +133,8 @@ def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.Revo
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
     if request.source is not None:
+        from nrem.core.adopt import adopt, check_owner  # a client of git: not for every start
+
         check_owner(caller)
         for path in adopt(app.store, app.workspaces, app.config, request.agent, request.source):
             log.warning("%s of %s is not a plain file, and stays out of its folder", path, request.agent)

@@ -11,11 +11,21 @@ import shutil
 import stat
 from pathlib import Path
 
-from dulwich.client import GitClient, LocalGitClient, get_transport_and_path
+from dulwich.client import (
+    GitClient,
+    HTTPProxyUnauthorized,
+    HTTPUnauthorized,
+    InvalidWants,
+    LocalGitClient,
+    StrangeHostname,
+    TransportNotAllowed,
+    get_transport_and_path,
+)
 from dulwich.errors import GitProtocolError, NotGitRepository
 from dulwich.objects import ObjectID
 from dulwich.refs import HEADREF, Ref
 from dulwich.repo import Repo
+from urllib3.exceptions import HTTPError
 
 from nrem.errors import InvalidField, NotFound, NremError, Unavailable
 from nrem.workspace import fsck, objects, settings, trees
@@ -26,7 +36,19 @@ from nrem.workspace.repository import Repository
 _HEADS = b"refs/heads/"
 _LINE = 4096
 _URL = re.compile(r"(https|ssh)://[^/]+/.+|[\w.-]+@[\w.-]+:[^:]+")
-_PROBLEMS = (GitProtocolError, NotGitRepository, *fsck.UNREADABLE)
+_PROBLEMS = (
+    GitProtocolError,
+    HTTPError,
+    HTTPProxyUnauthorized,
+    HTTPUnauthorized,
+    NotGitRepository,
+    InvalidWants,
+    StrangeHostname,
+    TransportNotAllowed,
+    *fsck.UNREADABLE,
+)
+_SSH = "ssh -oBatchMode=yes"
+"""Asks nobody: there is no terminal behind the daemon."""
 
 
 def fetch(source: str, root: Path) -> Repository:
@@ -40,7 +62,7 @@ def fetch(source: str, root: Path) -> Repository:
             if path is not None and path.is_file():
                 branch, head = _choose(_unbundle(path, repo), {}, None)
             else:
-                client, place = get_transport_and_path(source) if path is None else _beside(path)
+                client, place = _beside(path) if path is not None else _far(source)
                 fetched = client.fetch(place, repo)
                 branch, head = _choose(fetched.refs, fetched.symrefs, _own_branch(path))
             repo.refs[Ref(_HEADS + branch)] = head
@@ -94,6 +116,10 @@ def _local(source: str) -> Path | None:
 
 def _beside(path: Path) -> tuple[GitClient, str]:
     return LocalGitClient(), str(path)
+
+
+def _far(source: str) -> tuple[GitClient, str]:
+    return get_transport_and_path(source, ssh_command=_SSH)
 
 
 def _unbundle(path: Path, repo: Repo) -> dict[Ref, ObjectID | None]:
