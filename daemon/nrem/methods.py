@@ -16,9 +16,9 @@ class Methods(abc.ABC):
     def _run(self, name: str, body: Mapping[str, Any]) -> Any:
         """Run an operation by name; return the record that it gives."""
 
-    def add_agent(self, *, agent: str | None = None) -> wire.Agent:
-        """Add an agent, with a memory of its own."""
-        found: wire.Agent = self._run("add_agent", {"agent": agent})
+    def add_agent(self, *, agent: str | None = None, source: str | None = None) -> wire.Agent:
+        """Add an agent, with a memory of its own or one that a workspace brings."""
+        found: wire.Agent = self._run("add_agent", {"agent": agent, "source": source})
         return found
 
     def list_agents(self) -> wire.Agents:
@@ -31,8 +31,8 @@ class Methods(abc.ABC):
         found: wire.Agent = self._run("show_agent", {"agent": agent})
         return found
 
-    def remove_agent(self, erase: bool, *, agent: str | None = None) -> wire.RemovedAgent:
-        """Remove an agent and erase all that it remembered."""
+    def remove_agent(self, *, agent: str | None = None, erase: bool | None = None) -> wire.RemovedAgent:
+        """Remove an agent; its workspace is moved aside, or with `erase` deleted too."""
         found: wire.RemovedAgent = self._run("remove_agent", {"agent": agent, "erase": erase})
         return found
 
@@ -600,6 +600,11 @@ class Methods(abc.ABC):
                 "until": until,
             },
         )
+        return found
+
+    def verify(self, *, agent: str | None = None) -> wire.Diagnosis:
+        """Compare an agent's database, git and ledger, and name everything that differs."""
+        found: wire.Diagnosis = self._run("verify", {"agent": agent})
         return found
 
     def create_backup(self) -> model.Backup:

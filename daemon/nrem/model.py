@@ -236,6 +236,15 @@ class RecallLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Ended:
+    """A version of something that is no more, by the event that made it and the one that ended it."""
+
+    subject: str
+    seq: int
+    ended_seq: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
     """What a commit changes: memories by what became of them, and people's own files."""
 
@@ -340,6 +349,34 @@ class Restored:
     """The backup that the replaced store became; None when there was none."""
     lost: tuple[Lost, ...] | None
     """None when the replaced store could not be read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebuiltAgent:
+    """An agent as its workspace has it."""
+
+    agent: str
+    memories: int
+    events: int
+    chain: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuilt:
+    """A store made from workspaces, and what the one before it had more."""
+
+    agents: tuple[RebuiltAgent, ...]
+    without_git: tuple[str, ...]
+    """Agents whose folder has no commit, so that nothing of them can be rebuilt."""
+    without_workspace: tuple[str, ...]
+    """Agents of the store before that have no folder at all."""
+    left_out: tuple[str, ...]
+    """Agents that were not to be rebuilt."""
+    lost: tuple[Lost, ...] | None
+    """Events that were not in git; None when the store before could not be read."""
+    kept: str | None
+    """The file that the store before became; None when there was none."""
 
 
 Level = Literal["ok", "warning", "error"]

@@ -118,7 +118,8 @@ def test_removing_an_agent_erases_it_and_nobody_else(
         call("edit_memory", agent=agent, id=id, tags=["rhubarb-" + agent])
         call("set_agent_config", agent=agent, config={}, message="liquorice " + agent)
     others = chain("ben")
-    assert call("remove_agent", agent="ana", erase=True) == {"agent": "ana", "memories": 1}
+    removed = call("remove_agent", agent="ana", erase=True)
+    assert removed == {"agent": "ana", "memories": 1, "kept": None}
     with pytest.raises(NotFound):
         call("show_agent", agent="ana")
     assert [agent["agent"] for agent in call("list_agents")["agents"]] == ["ben"]
@@ -131,10 +132,8 @@ def test_removing_an_agent_erases_it_and_nobody_else(
         assert word + b"ana" not in bytes
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"erase": False}, {"erase": "yes"}, {"erase": "true"}, {"erase": None}, {"erase": 1}]
-)
-def test_an_agent_is_removed_only_when_erasing_is_spelled_out(call: Call, body: dict[str, Any]) -> None:
+@pytest.mark.parametrize("body", [{"erase": "yes"}, {"erase": "true"}, {"erase": None}, {"erase": 1}])
+def test_erasing_is_spelled_out(call: Call, body: dict[str, Any]) -> None:
     with pytest.raises(InvalidField) as caught:
         call("remove_agent", agent="ana", **body)
     assert caught.value.field == "erase"

@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 
 from builders import HashEmbedder, caller_of
+from nrem.clock import SystemClock
+from nrem.core import rebuild
 from nrem.runtime.app import App
 from nrem.store import commits, events, memories
 from nrem.workspace import journal
 from workspace.workshop import check_clean, git
 
 CHILD = Path(__file__).with_name("publishing.py")
-KILLS = 20
+KILLS = int(os.environ.get("KILLS", "6"))
+"""scripts/torture sets more."""
 
 
 def live_and_die(home: Path, run: int, seconds: float) -> list[dict[str, str]]:
@@ -46,12 +49,19 @@ def test_kills_while_publishing_lose_nothing(home: Path) -> None:
     made: list[str] = []
     chance = random.Random(5)
     for run in range(KILLS):
+        if run % 3 == 2:  # a person works in it too
+            (root / "notes" / f"{run}.md").write_text("by a person\n")
+            git(root, "add", "notes")
+            git(root, "commit", "-qm", f"person {run}")
+            made.append(git(root, "rev-parse", "HEAD").strip())
         said = live_and_die(home, run, chance.uniform(0.02, 0.25))
         acknowledged |= {line["id"] for line in said if "id" in line}
         made += [line["commit"] for line in said if line.get("commit")]
         with App.open(home, embedder=HashEmbedder()) as app:
             caller_of(app)("checkpoint", agent="ana")
             check_clean(root)
+            found = caller_of(app)("verify", agent="ana")["findings"]
+            assert {finding["level"] for finding in found} == {"ok"}
             with app.store.reading() as db:
                 chain = list(events.read(db, 1))
                 live = {row[0] for row in db.execute("select id from memories where scope = 1")}
@@ -79,3 +89,10 @@ def test_kills_while_publishing_lose_nothing(home: Path) -> None:
         assert reached == len(chain)
     assert len(acknowledged) > KILLS
     assert len(made) > KILLS
+    for run in range(2, KILLS, 3):
+        assert git(root, "show", f"HEAD:notes/{run}.md") == "by a person\n"
+    (home / "nrem.db").unlink()
+    with rebuild.prepared(home, clock=SystemClock()) as new:
+        new.put_in_place()
+    with App.open(home, embedder=HashEmbedder()) as app, app.store.reading() as db:
+        assert list(events.read(db, 1)) == chain

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from typing import Any
@@ -9,15 +10,19 @@ from typing import Any
 from nrem import config
 from nrem.clock import Clock
 from nrem.core import push
+from nrem.core.publish import GIT_IS_OFF
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspaces
-from nrem.errors import Denied, InvalidField, NotFound
+from nrem.errors import Conflict, Denied, InvalidField, NotFound
 from nrem.model import AgentConfig, By, Caller, Scope
 from nrem.store import commits, scopes, search
 from nrem.store.commits import Waiting
 from nrem.store.database import Database
 from nrem.store.driver import Connection
-from nrem.wire import Agent, AgentConfigs, Agents, RemovedAgent, SetAgentConfig
+from nrem.wire import Agent, AgentConfigs, Agents, CheckpointMade, RemovedAgent, SetAgentConfig
+
+TRIES = 3
+_MEANWHILE = "written_meanwhile"
 
 SettingsOf = Callable[[Scope], config.Config]
 """Tells what holds for an agent."""
@@ -69,6 +74,48 @@ def remove(store: Database, scope: Scope, *, clock: Clock) -> RemovedAgent:
 
     memories = store.write(mark)
     store.pasts.drop(scope.number)
+    return RemovedAgent(agent=scope.name, memories=memories)
+
+
+def set_aside(
+    store: Database,
+    workspaces: Workspaces,
+    scope: Scope,
+    publish: Callable[[], CheckpointMade],
+    *,
+    clock: Clock,
+) -> RemovedAgent:
+    """Publish an agent, move its folder aside and make it unreachable; finish_removals takes its rows.
+
+    The folder goes first: after a crash in between the agent is there, with a new one.
+    """
+    workspace = workspaces.of(scope)
+    with workspace.lock:
+        for left in reversed(range(TRIES)):
+            made = publish()
+            if made.note == GIT_IS_OFF:
+                raise Conflict(
+                    "workspace.git is off for this agent, so nothing of its memory would be kept",
+                    hint=f"nrem export -a {scope.name}, then nrem agent remove {scope.name} --erase",
+                    code="git_is_off",
+                )
+            place = workspaces.set_aside(scope, now=clock.now())
+            try:
+                removed = store.write(functools.partial(_mark_published, scope=scope, now=clock.now()))
+                return dataclasses.replace(removed, kept=str(place))
+            except BaseException as error:
+                workspaces.bring_back(place, scope)
+                if left == 0 or getattr(error, "code", None) != _MEANWHILE:
+                    raise
+    raise AssertionError  # the last try returned or raised
+
+
+def _mark_published(db: Connection, scope: Scope, now: int) -> RemovedAgent:
+    number = scopes.get(db, scope.name).number
+    if commits.waiting(db, number).count:
+        raise Conflict("something was remembered meanwhile", hint="repeat", code=_MEANWHILE)
+    memories = scopes.count(db, number)
+    scopes.mark_removed(db, number, now=now)
     return RemovedAgent(agent=scope.name, memories=memories)
 
 

@@ -11,12 +11,13 @@ from nrem import __version__, client, config
 from nrem.clock import Clock
 from nrem.config import Config
 from nrem.core import surroundings
+from nrem.core.soundness import check_chain, check_rows
 from nrem.core.surroundings import problem
 from nrem.errors import ConfigError, Corrupt, NremError
 from nrem.model import Finding, Level, iso
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
-from nrem.store import backup, checks, driver, events, memories, migrations, scopes, vectors
+from nrem.store import backup, checks, driver, migrations, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
 
@@ -260,12 +261,11 @@ def _events(patient: _Patient) -> Iterator[Finding]:
     checked, broken = 0, False
     for scope, _ in scopes.list_(patient.db):
         patient.progress(f"the events of {scope.name}")
-        try:
-            checked += events.verify(patient.db, scope.number)
-        except Corrupt as error:
+        length, wrong = check_chain(patient.db, scope.number)
+        checked += length
+        if wrong is not None:
             broken = True
-            message = f"agent {scope.name}: event {error.details['seq']} does not fit its chain"
-            yield _finding("NR044", "error", message, RESTORE)
+            yield _finding("NR044", "error", f"agent {scope.name}: {wrong}", RESTORE)
     if not broken:
         yield _finding("NR044", "ok", f"{checked:,} events, every chain unbroken")
 
@@ -274,14 +274,10 @@ def _memories(patient: _Patient) -> Iterator[Finding]:
     checked, broken = 0, False
     for scope, _ in scopes.list_(patient.db):
         patient.progress(f"the memories of {scope.name}")
-        try:
-            checked += memories.verify_rows(patient.db, scope.number)
-            rows, by_events = checks.live(patient.db, scope.number)
-            if rows != by_events:
-                raise Corrupt(f"there are {rows} memories, and by their events there should be {by_events}")
-        except Corrupt as error:
+        checked += checks.count(patient.db, scope.number)
+        for wrong in check_rows(patient.db, scope.number):
             broken = True
-            yield _finding("NR045", "error", f"agent {scope.name}: {error.message}", RESTORE)
+            yield _finding("NR045", "error", f"agent {scope.name}: {wrong}", RESTORE)
     if not broken:
         yield _finding("NR045", "ok", f"{checked:,} memories, each as its event made it")
 

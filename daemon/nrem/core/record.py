@@ -71,7 +71,7 @@ def catch_up(db: Connection, repository: Repository, scope: int, settings: Confi
     if mark is not None and mark.commit == head:
         return Base(head=head, seq=mark.seq, recall=mark.recall, whole=False)
     new = _since(repository, head, mark)
-    found = tuple(_published(db, repository, scope, commit, settings) for commit in new)
+    found = tuple(published(db, repository, scope, commit, settings) for commit in new)
     follows = mark is not None and any(mark.commit in commit.parents for commit in new)
     seq = _fitting(db, repository, scope, new, mark.seq) if mark is not None and follows else None
     if mark is not None and seq is not None:
@@ -114,9 +114,10 @@ def _reached(db: Connection, repository: Repository, scope: int, head: str) -> i
     return 0
 
 
-def _published(
+def published(
     db: Connection, repository: Repository, scope: int, commit: WorkspaceCommit, settings: Config
 ) -> Published:
+    """Return what the ledger is to say of a commit, from git and the events alone."""
     said = journal.parse_message(commit.subject, commit.trailers)
     files = sum(not path.startswith(_INSIDE) for path in _paths(repository, commit))
     changed = commits.changes(db, scope, *said.events) if said is not None and said.events else []

@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from nrem.errors import Conflict, NotFound
-from nrem.model import Scope
+from nrem.model import Scope, iso
 from nrem.workspace import journal, objects, template
 from nrem.workspace.files import Files
 from nrem.workspace.repository import Repository
 
+ARRIVING = ".arriving-"
+"""How the name of a folder begins in which a workspace from elsewhere is laid out."""
 MOST_OPEN = 32
 """Repositories that are kept open; each has files of its own open."""
 MOST_PACKS = 50
@@ -134,6 +138,49 @@ class Workspaces:
         unfinished.rename(root)
         objects.sync_folder(self._folder)
         return True
+
+    @contextmanager
+    def arriving(self) -> Iterator[Path]:
+        """Lend a new folder, in which a workspace from elsewhere is laid out; what is left in it goes."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=ARRIVING, dir=self._folder))
+        try:
+            yield folder
+        finally:
+            _delete(folder)
+
+    def settle(self, folder: Path, name: str) -> None:
+        """Give a folder that arrived an agent's name."""
+        root = self._folder / name
+        if root.exists():
+            root.rmdir()  # it is empty: refuse_taken was asked
+        folder.rename(root)
+        objects.sync_folder(self._folder)
+
+    def set_aside(self, scope: Scope, *, now: int) -> Path:
+        """Move an agent's folder out of the workspaces, and return where it is now. Hold its lock."""
+        self.of(scope).close()
+        removed = self._folder.with_name("removed")
+        removed.mkdir(mode=0o700, exist_ok=True)
+        stamp = iso(now // 1000 * 1000)[:19].replace(":", "").replace("-", "")
+        place, number = removed / f"{scope.name}-{stamp}Z", 1
+        while place.exists():
+            number += 1
+            place = removed / f"{scope.name}-{stamp}Z-{number}"
+        (self._folder / scope.name).rename(place)
+        objects.sync_folder(removed)
+        objects.sync_folder(self._folder)
+        return place
+
+    def bring_back(self, place: Path, scope: Scope) -> None:
+        """Undo set_aside."""
+        place.rename(self._folder / scope.name)
+        objects.sync_folder(self._folder)
+
+    def clear_arriving(self) -> None:
+        """Delete what arrived and was never settled, because the process was killed."""
+        for folder in self._folder.glob(f"{ARRIVING}*"):
+            _delete(folder)
 
     def remove(self, number: int, name: str | None) -> None:
         """Delete an agent's folder for good; without a name, what a removal that was cut short left."""

@@ -70,6 +70,7 @@ class App:
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
+        workspaces.clear_arriving()
         agents.finish_removals(store, workspaces)
         agents.make_workspaces(store, workspaces)
         return cls(source, store, clock, embedder, workspaces)

@@ -70,6 +70,29 @@ def keep(path: Path, clock: Clock) -> Backup:
         return _read_manifest(file)
 
 
+def keep_as(path: Path, target: Path) -> Contents | None:
+    """Copy a store that nobody has open, and return what it holds: None when it cannot be read.
+
+    A copy that can be read has the WAL in it; another one is as the files were, its WAL beside it.
+    """
+    _copy_files(path, target)
+    try:
+        db = driver.connect(target, read_only=False)
+        try:
+            held = contents(db)
+            check_pages(db)
+        finally:
+            db.close()
+    except (driver.Error, Corrupt):
+        remove(target)
+        _copy_files(path, target)
+        held = None
+    for copy in (target, target.with_name(target.name + "-wal"), target.parent):
+        if copy.exists():
+            sync(copy)
+    return held
+
+
 def list_(folder: Path) -> list[Backup]:
     """Return the backups in a folder, newest first."""
     found = [_read_manifest(file) for file in folder.glob("nrem-*.db")]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from nrem.model import AgentConfig
 from nrem.store import driver
 from nrem.store.driver import Connection
 
@@ -61,16 +63,40 @@ def indexed(db: Connection) -> tuple[int, int]:
     return lacks, orphans
 
 
-def live(db: Connection, scope: int) -> tuple[int, int]:
-    """Return how many memories a scope has, and how many it has by its events."""
-    rows, by_events = db.execute(
-        "select (select count(*) from memories where scope = :scope),"
-        " (select count(*) from (select op, max(seq) from events"
-        " where scope = :scope and substr(op, 1, 7) = 'memory.' group by subject)"
-        " where op <> 'memory.forget')",
-        {"scope": scope},
-    ).fetchone()
-    return rows, by_events
+def count(db: Connection, scope: int) -> int:
+    """Return how many memories of a scope there are, counted."""
+    number: int = db.execute("select count(*) from memories where scope = ?", (scope,)).fetchone()[0]
+    return number
+
+
+def memory_seqs(db: Connection, scope: int) -> dict[str, int]:
+    """Return the memories of a scope, each with the event that it was made by."""
+    return {row[0]: row[1] for row in db.execute("select id, seq from memories where scope = ?", (scope,))}
+
+
+def versions(db: Connection, scope: int) -> set[tuple[str, int, int]]:
+    """Return the ended versions of a scope: whose, and the events that made and ended each."""
+    rows = db.execute("select id, seq, ended_seq from memory_versions where scope = ?", (scope,))
+    return {(row[0], row[1], row[2]) for row in rows}
+
+
+def configs_by_events(db: Connection, scope: int) -> list[AgentConfig]:
+    """Return the versions of an agent's configuration as its events tell them, newest first."""
+    rows = db.execute(
+        "select payload, actor, at from events where scope = ? and op = 'agent.config' order by seq desc",
+        (scope,),
+    )
+    return [AgentConfig(**json.loads(row[0]), actor=row[1], at=row[2]) for row in rows]
+
+
+def unindexed(db: Connection, scope: int) -> list[str]:
+    """Return the memories of a scope that the keyword index lacks."""
+    rows = db.execute(
+        "select id from memories where scope = ? and rowid not in (select id from memories_fts_docsize)"
+        " order by rowid",
+        (scope,),
+    )
+    return [row[0] for row in rows]
 
 
 def odd_vectors(db: Connection, embedder: str, dimension: int) -> int:

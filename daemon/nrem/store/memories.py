@@ -89,9 +89,16 @@ def insert(
 ) -> None:
     """Store a memory that is not live, with its event and its index entries; its vector may come later."""
     event = events.record(db, scope, op, memory.id, payload(memory), by)
-    rowid, length = add_row(db, scope, memory, event.seq)
+    put(db, scope, memory, vector, event.seq, pending=pending)
+
+
+def put(
+    db: Connection, scope: int, memory: Memory, vector: Vector | None, seq: int, *, pending: bool
+) -> None:
+    """Store the row of a memory that an event made, with its entries in both indexes."""
+    rowid, length = add_row(db, scope, memory, seq)
     if vector is not None and vectors.fits(db, vector):
-        vectors.insert(db, rowid, scope, event.seq, vector)
+        vectors.insert(db, rowid, scope, seq, vector)
     elif pending:
         vectors.note_pending(db, rowid)
     scopes.touch(db, scope, memories=1, terms=length)

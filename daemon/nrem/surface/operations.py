@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -23,6 +24,7 @@ from nrem.core.remember import prepare, remember
 from nrem.core.replay import replay
 from nrem.core.restore import restore
 from nrem.core.show_file import show_file
+from nrem.core.verify import verify
 from nrem.core.why import why
 from nrem.core.write_file import write_file
 from nrem.errors import Denied, NotFound, NremError
@@ -137,7 +139,12 @@ def _reembed(app: App, caller: Caller, request: wire.Reembed) -> wire.Reembedded
 
 def _remove_agent(app: App, caller: Caller, request: wire.RemoveAgent) -> wire.RemovedAgent:
     with app.workspaces.changing:
-        removed = agents.remove(app.store, app.scope(request.agent), clock=app.clock)
+        scope = app.scope(request.agent)
+        if request.erase:
+            removed = agents.remove(app.store, scope, clock=app.clock)
+        else:
+            publish = functools.partial(app.publish, scope, "removal")
+            removed = agents.set_aside(app.store, app.workspaces, scope, publish, clock=app.clock)
         app.forget_scopes()
         app.doorkeeper.forget()
         agents.finish_removals(app.store, app.workspaces)
@@ -151,6 +158,14 @@ def _revoke_token(app: App, caller: Caller, request: wire.TokenRef) -> wire.Revo
 
 
 def _add_agent(app: App, caller: Caller, request: wire.AddAgent) -> wire.Agent:
+    if request.source is not None:
+        from nrem.core.adopt import adopt, check_owner  # a client of git: not for every start
+
+        check_owner(caller)
+        for path in adopt(app.store, app.workspaces, app.config, request.agent, request.source):
+            log.warning("%s of %s is not a plain file, and stays out of its folder", path, request.agent)
+        app.forget_scopes()
+        return agents.show(app.store, app.settings, app.scope(request.agent))
     with app.workspaces.changing:
         agents.make_room(app.store, app.workspaces, request.agent)
         agents.add(app.store, request.agent, caller=caller, clock=app.clock)
@@ -225,6 +240,11 @@ def _show_file(app: App, caller: Caller, request: wire.ShowFile) -> wire.ShownFi
     return show_file(app.workspaces.of(app.scope(request.agent)), request, now=app.clock.now())
 
 
+def _verify(app: App, caller: Caller, request: wire.Verify) -> wire.Diagnosis:
+    scope = app.scope(request.agent)
+    return verify(app.store, app.workspaces.of(scope), app.settings(scope), scope, now=app.clock.now())
+
+
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
     found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
     return wire.Diagnosis(findings=tuple(found))
@@ -269,6 +289,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "log": _log,
     "replay": _replay,
     "bisect": _bisect,
+    "verify": _verify,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

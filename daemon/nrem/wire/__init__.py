@@ -33,7 +33,7 @@ from nrem.wire.common import (
     AgentRef,
     Input,
 )
-from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
+from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_agent_name, is_blank, slug
 from nrem.wire.memories import (
     AsOf,
     Changed,
@@ -99,6 +99,7 @@ from nrem.wire.workspaces import (
     RestoredMemory,
     ShowFile,
     ShownFile,
+    Verify,
     WorkspaceFile,
     WriteFile,
     WrittenFile,
@@ -187,6 +188,7 @@ __all__ = [
     "Token",
     "TokenRef",
     "Tokens",
+    "Verify",
     "Versions",
     "Why",
     "WhyEvent",
@@ -195,6 +197,7 @@ __all__ = [
     "WriteFile",
     "WrittenFile",
     "from_query",
+    "is_agent_name",
     "is_blank",
     "openapi",
     "parse_json",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from nrem.model import (
     AgentConfig,
@@ -20,12 +20,15 @@ from nrem.wire.fields import (
     OrgName,
     RightWord,
     Time,
-    yes,
 )
 
 
 class AddAgent(AgentRef):
-    pass
+    source: Label | None = Field(
+        default=None,
+        description="A workspace to bring the agent from: a whole path, or an https or ssh URL of git."
+        " Only for the owner, on the socket.",
+    )
 
 
 class ListAgents(Input):
@@ -33,8 +36,9 @@ class ListAgents(Input):
 
 
 class RemoveAgent(AgentRef):
-    erase: Annotated[bool, AfterValidator(yes)] = Field(
-        description="Must be true: all memories of the agent and their history are deleted for good."
+    erase: bool = Field(
+        default=False,
+        description="Delete all memories and their history for good; else the workspace is moved aside.",
     )
 
 
@@ -85,6 +89,8 @@ class AgentConfigs:
 class RemovedAgent:
     agent: str
     memories: int
+    kept: str | None = None
+    """Where the workspace is now; None when it was erased."""
 
 
 # Tokens

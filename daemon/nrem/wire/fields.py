@@ -77,14 +77,13 @@ def _json_object(value: Any) -> Any:
     return value
 
 
-def yes(value: bool) -> bool:
-    if not value:
-        raise ValueError("must be true: an agent is removed only together with its memories")
-    return value
+def is_agent_name(value: str) -> bool:
+    """Tell whether an agent can be called this."""
+    return re.fullmatch(r"[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?", value) is not None
 
 
 def _agent_name(value: str) -> str:
-    if not re.fullmatch(r"[a-z0-9_-]{1,64}(\.[a-z0-9_-]{1,64})?", value):
+    if not is_agent_name(value):
         raise ValueError(
             "must be of lower-case letters, digits, _ and - (at most 64), with an organisation and a dot"
             " before it if you like: ana, or acme.ana"

@@ -72,6 +72,7 @@ from nrem.wire.workspaces import (
     Restored,
     ShowFile,
     ShownFile,
+    Verify,
     WorkspaceFile,
     WriteFile,
     WrittenFile,
@@ -110,12 +111,13 @@ OPERATIONS: Mapping[str, Operation] = {
     for operation in (
         Operation(
             name="add_agent",
-            summary="Add an agent, with a memory of its own.",
+            summary="Add an agent, with a memory of its own or one that a workspace brings.",
             route="POST /v1/agents",
             takes=AddAgent,
             gives=Agent,
             right=Right.ADMIN,
             status=201,
+            patience=3600.0,
         ),
         Operation(
             name="list_agents",
@@ -136,11 +138,12 @@ OPERATIONS: Mapping[str, Operation] = {
         ),
         Operation(
             name="remove_agent",
-            summary="Remove an agent and erase all that it remembered.",
+            summary="Remove an agent; its workspace is moved aside, or with `erase` deleted too.",
             route=f"DELETE {_A}",
             takes=RemoveAgent,
             gives=RemovedAgent,
             right=Right.ADMIN,
+            patience=600.0,
         ),
         Operation(
             name="set_agent_config",
@@ -389,6 +392,15 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=Bisected,
             right=Right.READ,
             patience=600.0,
+        ),
+        Operation(
+            name="verify",
+            summary="Compare an agent's database, git and ledger, and name everything that differs.",
+            route=f"GET {_A}/workspace/verify",
+            takes=Verify,
+            gives=Diagnosis,
+            right=Right.READ,
+            patience=3600.0,
         ),
         Operation(
             name="create_backup",

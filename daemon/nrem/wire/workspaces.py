@@ -206,6 +206,10 @@ class Differences:
     notes: tuple[str, ...] = ()
 
 
+class Verify(AgentRef):
+    pass
+
+
 class ReadLog(AgentRef):
     limit: int = Field(default=20, ge=1, le=100, description="Most commits that are given.")
     include_diff: bool = Field(
@@ -218,7 +222,7 @@ class LogEntry:
     commit: str
     parent: str | None
     cause: str
-    """template, checkpoint, restore, idle, shutdown; person for a commit that is not nrem's."""
+    """template, checkpoint, restore, idle, shutdown, removal; person for a commit that is not nrem's."""
     at: Moment
     subject: str
     first_event: int | None

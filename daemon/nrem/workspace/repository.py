@@ -26,7 +26,7 @@ from dulwich.refs import HEADREF, SYMREF, Ref
 from dulwich.repo import Repo
 
 from nrem.errors import Conflict, Corrupt, InvalidField, NotFound, Unavailable
-from nrem.workspace import commits, locks, names, objects, settings, trees
+from nrem.workspace import commits, fsck, locks, names, objects, settings, trees
 from nrem.workspace.commits import Signature, WorkspaceCommit
 from nrem.workspace.index import Entry, Index, look_of
 from nrem.workspace.status import Known, Status, compare
@@ -214,6 +214,11 @@ class Repository:
             return objects.merge_packs(repo.object_store)
 
     # Reading
+
+    def check(self, head: str | None) -> list[str]:
+        """Return what is wrong with the packs and with every object that a commit needs."""
+        with self._packing:
+            return list(fsck.check(self.root, head))
 
     def head(self) -> str | None:
         """Return the last commit of nrem's branch."""

@@ -79,14 +79,24 @@ def test_an_unknown_agent_is_not_found(nrem: Nrem, ana: str) -> None:
         )
 
 
-def test_remove_wants_to_hear_that_all_is_erased(
-    nrem: Nrem, refusal: Refusal, remember: Remember, ana: str
+@pytest.mark.rows(90)
+def test_remove_moves_the_workspace_aside_and_add_brings_it_back(
+    nrem: Nrem, answer: Answer, remember: Remember, home: Path, ana: str
 ) -> None:
-    remember("a text")
-    error = refusal(2, "agent", "remove", "ana", "--force")
-    assert error["field"] == "erase"
-    assert error["hint"] == "nrem export -a ana, then nrem agent remove ana --erase"
-    assert "a text" in nrem("list").stdout
+    id = remember("a text")
+    (home / "workspaces/ana/notes/mine.md").write_text("mine\n")
+    said = nrem("agent", "remove", "ana", "--force").stdout
+    assert said.startswith("Removed agent ana with 1 memory. Its workspace is now ")
+    [place] = (home / "removed").iterdir()
+    assert f"nrem agent add ana --from {place}" in said
+    assert nrem("agent", "list").stdout.startswith("No agents yet")
+    assert not (home / "tokens/ana").exists()
+    assert nrem("agent", "add", "ana", "--from", str(place)).stdout.startswith(
+        "Added agent ana with 1 memory.\n"
+    )
+    assert answer("get", id)["memory"]["content"] == "a text"
+    assert (home / "workspaces/ana/notes/mine.md").read_text() == "mine\n"
+    assert nrem("verify").stdout.endswith("0 errors.\n")
 
 
 def test_remove_without_a_terminal_needs_force(nrem: Nrem, remember: Remember, ana: str) -> None:
@@ -112,7 +122,11 @@ def test_remove_erases_the_text_itself(nrem: Nrem, remember: Remember, home: Pat
 
 
 def test_remove_answers_in_json(answer: Answer, ana: str) -> None:
-    assert answer("agent", "remove", "ana", "--erase", "--force") == {"agent": "ana", "memories": 0}
+    assert answer("agent", "remove", "ana", "--erase", "--force") == {
+        "agent": "ana",
+        "memories": 0,
+        "kept": None,
+    }
 
 
 LIMITS = {"content_bytes": 9}

@@ -88,6 +88,7 @@ NEEDS_STORE = [
     ["reembed"],
     ["backup", "create"],
     ["token", "list"],
+    ["verify"],
 ]
 NOTHING_WITHOUT_STORE = [["list"], ["clear"], ["clear", "--force"], ["export"]]
 

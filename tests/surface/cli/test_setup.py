@@ -157,7 +157,7 @@ def test_completion_knows_no_other_shell(nrem: Nrem) -> None:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("nrem ver", ["versions"]),
+        ("nrem vers", ["versions"]),
         ("nrem agent re", ["remove"]),
         ("nrem remember --kind proc", ["procedural", "procedure"]),
     ],

@@ -16,8 +16,11 @@ Refusal = Callable[..., dict[str, str]]
 
 @pytest.mark.rows(97)
 def test_init_makes_a_workspace_that_tells_of_the_memory(nrem: Nrem, home: Path) -> None:
-    nrem("init", "--name", "ana")
+    nrem("init", "--name", "ana", "--template", "memory")
+    assert (home / "nrem.toml").exists()
     assert "recall" in (home / "workspaces" / "ana" / "AGENTS.md").read_text()
+    nrem("remember", "Luis likes tea")
+    assert "Luis likes tea" in nrem("recall", "what does Luis like?").stdout
     assert "template: ana" in nrem("log").stdout
 
 

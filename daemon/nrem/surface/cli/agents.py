@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
@@ -10,16 +11,18 @@ from typing import Any
 import click
 
 from nrem import config, wire
-from nrem.errors import InputError, InvalidField
+from nrem.errors import InvalidField
 from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
     choose_agent,
+    clean,
     confirm,
     count,
     force_option,
     json_option,
     keep_token,
+    present,
     show_json,
     store,
     table,
@@ -35,17 +38,21 @@ def agent_command() -> None:
 
 @agent_command.command("add")
 @click.argument("name")
+@click.option("--from", "source", metavar="PATH|URL", help="Bring it from this workspace, with all it knows.")
 @json_option
-def add(name: str, as_json: bool) -> None:
+def add(name: str, source: str | None, as_json: bool) -> None:
     """Add an agent with a memory of its own, and show how its program is connected to it."""
+    if source is not None and (path := Path(source).expanduser()).exists():
+        source = str(path.absolute())  # the daemon has another folder as its own
     with store() as run:
-        added = run("add_agent", agent=name)
+        added = run("add_agent", agent=name, **present({"source": source}))
         keep_token(run, name)
     ways = connection(name)
     if as_json:
         show_json(added | {"connect": asdict(ways)})
         return
-    click.echo(f"Added agent {name}.")
+    brought = f" with {count(added['memories'], 'memory', 'memories')}" if source is not None else ""
+    click.echo(f"Added agent {name}{brought}.")
     click.echo(f'Next: nrem remember -a {name} "something worth keeping"')
     click.echo(f"\nClaude Code:\n{ways.claude_code}")
     click.echo(f"\nCodex, in ~/.codex/config.toml:\n{ways.codex}")
@@ -98,27 +105,33 @@ def _waiting(agent: dict[str, Any]) -> str:
 
 @agent_command.command("remove")
 @click.argument("name")
-@click.option("--erase", is_flag=True, help="Delete all memories of the agent and their history for good.")
+@click.option("--erase", is_flag=True, help="Delete the workspace too: all memories and history.")
 @force_option
 @json_option
 def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
-    """Remove an agent and erase everything that it remembered. This cannot be undone."""
-    if not erase:
-        raise InputError(
-            "an agent is removed only together with its memories and their history",
-            hint=f"nrem export -a {name}, then nrem agent remove {name} --erase",
-            field="erase",
-        )
+    """Remove an agent. Its workspace is moved aside; `nrem agent add NAME --from` brings it back.
+
+    With --erase the workspace goes too, and that cannot be undone.
+    """
     with store() as run:
         memories = count(run("show_agent", agent=name)["memories"], "memory", "memories")
-    confirm(f"Erase agent {name} with {memories} and all history for good?", force=force)
+    if erase:
+        question = f"Erase agent {name} with {memories} and all history for good?"
+    else:
+        question = f"Remove agent {name} with {memories}? Its workspace is moved aside, its tokens end."
+    confirm(question, force=force)
     with store() as run:
-        removed = run("remove_agent", agent=name, erase=True)
+        removed = run("remove_agent", agent=name, erase=erase)
     (config.home() / "tokens" / name).unlink(missing_ok=True)
     if as_json:
         show_json(removed)
-    else:
-        click.echo(f"Erased agent {name} with {count(removed['memories'], 'memory', 'memories')}.")
+        return
+    held = f"agent {name} with {count(removed['memories'], 'memory', 'memories')}"
+    if erase:
+        click.echo(f"Erased {held}.")
+        return
+    click.echo(f"Removed {held}. Its workspace is now {clean(removed['kept'])}")
+    click.echo(f"Next, to have it back: nrem agent add {name} --from {shlex.quote(removed['kept'])}")
 
 
 @agent_command.command("config")

@@ -1,4 +1,4 @@
-"""nrem backup and doctor: what keeps a store safe."""
+"""nrem backup, doctor and verify: what keeps a store safe."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from nrem.model import iso
 from nrem.surface.cli.shared import (
     Command,
     Group,
+    agent_option,
+    choose_agent,
     clean,
     confirm,
     count,
@@ -140,6 +142,29 @@ def doctor_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
         errors = count(levels["error"], "error", "errors")
         click.echo(f"{errors}, {count(levels['warning'], 'warning', 'warnings')}.")
     ctx.exit(UNFIT if levels["error"] else 0)
+
+
+@click.command("verify", cls=Command)
+@agent_option
+@json_option
+@click.pass_context
+def verify_command(ctx: click.Context, agent: str | None, as_json: bool) -> None:
+    """Compare an agent's database, git and ledger byte by byte, and name everything that differs.
+
+    Nothing is changed. Ends with 1 when there is an error, with 0 otherwise.
+    """
+    with _progress() as progress, store() as run:
+        chosen = choose_agent(run, agent)
+        progress(f"the database and the git of {chosen}")
+        found = run("verify", agent=chosen)["findings"]
+    errors = sum(finding["level"] == "error" for finding in found)
+    if as_json:
+        show_json({"agent": chosen, "findings": found, "errors": errors})
+    else:
+        for finding in found:
+            _show(finding)
+        click.echo(f"{count(errors, 'error', 'errors')}.")
+    ctx.exit(UNFIT if errors else 0)
 
 
 def _findings(deep: bool, progress: Callable[[str], None]) -> Iterator[dict[str, Any]]:

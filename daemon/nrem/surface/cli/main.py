@@ -44,6 +44,8 @@ COMMANDS = {
     "show": "workspace",
     "backup": "care",
     "doctor": "care",
+    "verify": "care",
+    "rebuild": "recovery",
 }
 """Each command and the module that has it."""
 

@@ -32,6 +32,13 @@ LOCK_SECONDS = 5.0
 
 @click.command("init", cls=Command)
 @click.option("--name", metavar="AGENT", help="Also add an agent of this name.")
+@click.option(
+    "--template",
+    type=click.Choice(["memory"]),
+    default="memory",
+    expose_value=False,
+    help="What its workspace begins with.",
+)
 @json_option
 def init_command(name: str | None, as_json: bool) -> None:
     """Make the home with its nrem.toml and store. What is there already stays as it is."""
