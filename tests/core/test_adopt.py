@@ -64,7 +64,7 @@ def test_a_removed_agent_comes_back_as_it_was(
     assert call("checkpoint", agent="ana")["commit"] is None
     call("remember", agent="ana", content="one more")
     call("checkpoint", agent="ana")
-    assert len(git(root, "show", "--name-only", "--format=", "HEAD").split()) == 2
+    assert len(git(root, "show", "--name-only", "--format=", "HEAD").split()) == 3  # events, state, recalls
     assert sound(call, "ana")
 
 

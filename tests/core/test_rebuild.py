@@ -85,7 +85,12 @@ def test_a_store_that_is_gone_comes_back_from_git(
 ) -> None:
     """T23."""
     fill(call)
+    asked = call("recall", agent="ana", query="walnuts of ana")
+    app.store.settle()
+    call("remember", agent="ana", content="and so the recall is committed")
+    call("checkpoint", agent="ana")
     before = {agent: look(app, agent) for agent in ("ana", "ben")}
+    used = call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])["use"]
     root = home / "workspaces/ana"
     state = state_of(root)
     app.close()
@@ -97,15 +102,18 @@ def test_a_store_that_is_gone_comes_back_from_git(
         call = caller_of(again)
         assert {agent: look(again, agent) for agent in ("ana", "ben")} == before
         assert {f["level"] for f in call("verify", agent="ana")["findings"]} == {"ok"}
+        assert call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])["use"] == used
+        assert used["access_count"] == 1
         while reembed.backfill(again.store, HashEmbedder()):
             pass
+        assert call("replay", agent="ana", of=asked["recall_id"])["replays"][0]["outcome"] != "impossible"
         hits = call("recall", agent="ana", query="walnuts of ana")["hits"]
         assert len(hits) == 5
         assert call("checkpoint", agent="ana")["commit"] is None
         call("remember", agent="ana", content="one more")
         call("checkpoint", agent="ana", note="after")
         changed = git(root, "show", "--name-only", "--format=", "HEAD").split()
-        assert len(changed) == 2  # one file of events, one of state: not everything again
+        assert len(changed) == 3  # one file of events, of state, of recalls: not everything again
         check_clean(root)
         id = call("list_memories", agent="ana", limit=1)["memories"][0]["id"]
         call("forget", agent="ana", id=id)

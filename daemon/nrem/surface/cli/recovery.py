@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from nrem.core.rebuild import Progress
 
 NOT_IN_GIT = (
-    "Not in git, and so not in the new store: tokens (make new ones: nrem token create), recalls and the"
-    " counts of use. Vectors are made again once the daemon is up; those that callers gave are lost."
+    "Not in git, and so not in the new store: tokens (make new ones: nrem token create), and recalls"
+    " that were not committed. Vectors are made again once the daemon is up; those that callers gave are lost."
 )
 
 
