@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
-from nrem.core import agents
+from nrem.core import agents, erase
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
@@ -20,6 +21,8 @@ from nrem.wire import CheckpointMade
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
+
+log = logging.getLogger("nrem.app")
 
 
 class App:
@@ -67,6 +70,8 @@ class App:
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
         agents.finish_removals(store, workspaces)
+        for problem in erase.finish(store, workspaces, clock=clock):
+            log.warning("an erasure is not finished: %s", problem.message)
         agents.make_workspaces(store, workspaces)
         return cls(source, store, clock, embedder, workspaces)
 

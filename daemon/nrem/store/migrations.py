@@ -81,6 +81,12 @@ def m004_commits(db: sqlite_utils.Database) -> None:
         db.conn.execute(statement)
 
 
+@steps()
+def m006_erasures(db: sqlite_utils.Database) -> None:
+    for statement in _M006.split(";\n\n"):
+        db.conn.execute(statement)
+
+
 _M001 = """
 create table store_meta (
     key text primary key,
@@ -329,4 +335,31 @@ create table watermarks (
     seq integer not null,                     -- the last event that is in git
     commit_id text not null                   -- the last commit of the branch that was looked at
 )
+"""
+
+_M006 = """
+create table erasures (
+    rowid integer primary key autoincrement,
+    scope integer not null references scopes,
+    id text not null,                         -- of the memory
+    at integer not null,
+    actor text not null,
+    receipt text,                             -- what was erased, without content; null until the text is gone
+    done_at integer                           -- null while start-up must come back to it
+);
+
+create index idx_erasures_id on erasures (scope, id);
+
+create table rewritten_commits (
+    scope integer not null references scopes,
+    old text not null,
+    new text not null,
+    state blob,                               -- the new one's hash of the state, where that has changed
+    erasure integer not null references erasures,
+    primary key (scope, old)
+) without rowid;
+
+create index idx_rewritten_commits_new on rewritten_commits (scope, new);
+
+create index idx_rewritten_commits_erasure on rewritten_commits (erasure)
 """

@@ -132,6 +132,8 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("recalls", "rowid"),
         ("commits", "rowid"),
         ("watermarks", "rowid"),
+        ("rewritten_commits", "old"),
+        ("erasures", "rowid"),
         ("events", "seq"),
         ("agent_configs", "rowid"),
     ):

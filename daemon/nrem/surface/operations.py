@@ -9,6 +9,7 @@ from typing import Any
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
+from nrem.core.erase import erase
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.read_file import read_file
@@ -145,6 +146,17 @@ def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
     )
 
 
+def _erase(app: App, caller: Caller, request: wire.MemoryRef) -> wire.Erased:
+    scope = app.scope(request.agent)
+    workspace = app.workspaces.of(scope)
+    receipt = erase(app.store, workspace, scope, request.id, caller=caller, clock=app.clock)
+    try:
+        app.publish(scope, "erase")
+    except NremError as error:  # it is erased; that it was forgotten will be in the next commit
+        log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
+    return receipt
+
+
 def _pin(pinned: bool) -> Callable[[App, Caller, Any], wire.Changed]:
     def run(app: App, caller: Caller, request: wire.MemoryRef) -> wire.Changed:
         scope = app.scope(request.agent)
@@ -196,6 +208,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "forget": lambda app, caller, r: forget(
         app.store, app.scope(r.agent), r.id, caller=caller, clock=app.clock
     ),
+    "erase_memory": _erase,
     "clear_memories": lambda app, caller, r: clear(
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),

@@ -69,6 +69,27 @@ def merge_packs(store: DiskObjectStore) -> int:
     return len(loose) + len(packs)
 
 
+def keep_only(store: DiskObjectStore, ids: Sequence[ObjectID]) -> int:
+    """Put some objects into one pack and delete every other object; return how many were deleted.
+
+    The pack is durable before the first file goes, so that this can be repeated.
+    """
+    before = len(set(store))
+    written = _write_pack(store, _as_deltas(store, ids), len(ids), level=-1)
+    store.close()
+    objects, packs = Path(store.path), Path(store.pack_dir)
+    gone = [file for file in packs.iterdir() if file.stem != written.name]
+    gone += [file for folder in objects.glob("??") for file in folder.iterdir()]
+    gone += (objects / "info").glob("commit-graph*")
+    gone += (objects / "info" / "commit-graphs").glob("*")
+    for file in sorted(gone, key=lambda file: file.suffix != ".idx"):  # git finds a pack by its index
+        if file.is_file():
+            file.unlink()
+    for folder in {packs, *(file.parent for file in gone)}:
+        sync_folder(folder)
+    return before - len(ids)
+
+
 def clear_unfinished(folder: Path) -> None:
     """Remove from the folder of packs what a killed process had begun to write."""
     for file in folder.glob(f"{UNFINISHED}*"):
