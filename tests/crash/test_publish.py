@@ -13,10 +13,8 @@ from pathlib import Path
 import pytest
 
 from builders import HashEmbedder, caller_of
+from crash.survey import survey
 from nrem.runtime.app import App
-from nrem.store import commits, events, memories
-from nrem.workspace import journal
-from workspace.workshop import check_clean, git
 
 CHILD = Path(__file__).with_name("publishing.py")
 KILLS = 20
@@ -39,7 +37,6 @@ def live_and_die(home: Path, run: int, seconds: float) -> list[dict[str, str]]:
 
 @pytest.mark.rows(90)
 def test_kills_while_publishing_lose_nothing(home: Path) -> None:
-    root = home / "workspaces" / "ana"
     with App.open(home, create=True, embedder=HashEmbedder()) as app:
         caller_of(app)("add_agent", agent="ana")
     acknowledged: set[str] = set()
@@ -49,33 +46,6 @@ def test_kills_while_publishing_lose_nothing(home: Path) -> None:
         said = live_and_die(home, run, chance.uniform(0.02, 0.25))
         acknowledged |= {line["id"] for line in said if "id" in line}
         made += [line["commit"] for line in said if line.get("commit")]
-        with App.open(home, embedder=HashEmbedder()) as app:
-            caller_of(app)("checkpoint", agent="ana")
-            check_clean(root)
-            with app.store.reading() as db:
-                chain = list(events.read(db, 1))
-                live = {row[0] for row in db.execute("select id from memories where scope = 1")}
-                known = commits.list_(db, 1, limit=10_000)
-                memories.verify_rows(db, 1)
-        assert acknowledged <= live
-        log = git(root, "log", "--format=%H").split()
-        assert [commit.commit for commit in known] == log
-        assert set(made) <= set(log)
-        read = {
-            folder: {
-                file.relative_to(root).as_posix(): file.read_bytes()
-                for file in (root / folder).rglob("*.jsonl")
-            }
-            for folder in (journal.EVENTS, journal.STATE)
-        }
-        assert list(journal.parse_events(read[journal.EVENTS])) == chain
-        assert {state.subject for state in journal.parse_states(read[journal.STATE])} == live
-        # One after the other they have every event once.
-        reached = 0
-        for commit in reversed(known):
-            if commit.events is not None:
-                assert commit.events[0] == reached + 1
-                reached = commit.events[1]
-        assert reached == len(chain)
+        survey(home, acknowledged, made)
     assert len(acknowledged) > KILLS
     assert len(made) > KILLS
