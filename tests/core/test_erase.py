@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from builders import Call, ManualClock
+from builders import Call, ManualClock, caller_of
 from haystack import holders
-from nrem.errors import Conflict, NotFound
-from nrem.model import Event
+from nrem.errors import Conflict, Denied, NotFound, Unavailable
+from nrem.model import Caller, Event, Right
 from nrem.policy.erasing import ERASED, Needle
 from nrem.runtime.app import App
 from nrem.store import erasures, events, memories
@@ -308,6 +308,35 @@ def test_questions_are_replaced_when_they_tell_the_text(app: App, call: Call, id
         lines = db.execute("select count(*) from recall_events where memory_id = ?", (id,)).fetchone()[0]
     assert asked == [ERASED, ERASED, "note on tea"]
     assert lines == 0
+
+
+def test_it_needs_more_than_the_right_to_write(app: App, call: Call, id: str) -> None:
+    writer = Caller(actor="agent:ana", ingress="test", rights=frozenset({Right.READ, Right.WRITE}))
+    with pytest.raises(Denied):
+        caller_of(app, writer)("erase_memory", agent="ana", id=id)
+    assert call("get_memory", agent="ana", id=id)["memory"]["content"] == NEW
+
+
+def test_a_reader_in_the_way_leaves_it_to_be_finished(app: App, call: Call, root: Path, id: str) -> None:
+    with app.store.reading() as db:
+        db.execute("select count(*) from memories").fetchone()  # the snapshot has the text
+        with pytest.raises(Unavailable) as caught:
+            call("erase_memory", agent="ana", id=id)
+    assert (caught.value.code, caught.value.hint) == (
+        "storage_busy",
+        "repeat when backups and long reads are done",
+    )
+    assert call("erase_memory", agent="ana", id=id)["events"] == 3
+    assert holders(app.home, TOLD) == set()
+    check_whole(app, root)
+
+
+def test_an_agent_with_erasures_can_be_removed(app: App, call: Call, id: str) -> None:
+    call("erase_memory", agent="ana", id=id)
+    call("remove_agent", agent="ana", erase=True)
+    with app.store.reading() as db:
+        for table in ("erasures", "rewritten_commits"):
+            assert db.execute(f"select count(*) from {table}").fetchone()[0] == 0
 
 
 # What counts as the text

@@ -106,8 +106,7 @@ def disks(_can_cut: None, tmp_path: Path) -> Iterator[Disks]:
     made: list[Disk] = []
 
     def make(number: int) -> list[Disk]:
-        disk = tmp_path / "disk"
-        mounts = [disk, disk / "home" / "workspaces"][:number]
+        mounts = [tmp_path / "disk", tmp_path / "disk" / "home" / "workspaces"][:number]
         for disk in [Disk(tmp_path / f"image{n}", mount) for n, mount in enumerate(mounts)]:
             disk.make()
             disk.on()

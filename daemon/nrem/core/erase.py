@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
 from collections.abc import Iterator
 
 from nrem.clock import Clock
 from nrem.core.workspaces import Workspace, Workspaces
 from nrem.errors import NremError
 from nrem.model import By, Caller, Scope
-from nrem.policy.chain import canonical
 from nrem.policy.erasing import Needle
 from nrem.store import backup, erasures, scopes, search
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.erasures import Erasure
-from nrem.wire import Erased
+from nrem.wire import OPERATIONS, Erased, read_answer, write_json
 from nrem.workspace import rewriting
 from nrem.workspace.rewriting import Outcome
 
@@ -102,7 +100,7 @@ def _take_out(store: Database, workspace: Workspace, erasure: Erasure, clock: Cl
             backups=backups,
             memories=tuple(others),
         )
-        erasures.put_receipt(db, erasure, canonical(dataclasses.asdict(receipt)))
+        erasures.put_receipt(db, erasure, write_json(OPERATIONS["erase_memory"], receipt).decode())
         return receipt
 
     return store.write(write)
@@ -135,5 +133,5 @@ def _backups(store: Database, scope: int, first: int) -> tuple[str, ...]:
 
 
 def _read(erasure: Erasure) -> Erased:
-    fields = json.loads(erasure.receipt or "")
-    return Erased(**{name: tuple(v) if isinstance(v, list) else v for name, v in fields.items()})
+    receipt: Erased = read_answer(OPERATIONS["erase_memory"], (erasure.receipt or "").encode())
+    return receipt

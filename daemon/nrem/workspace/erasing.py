@@ -66,7 +66,7 @@ def _state(state: dict[str, Any], needle: Needle) -> dict[str, Any] | None:
 
 
 def _recall(recall: dict[str, Any], needle: Needle) -> dict[str, Any]:
-    changed = {}
+    changed: dict[str, Any] = {}
     query, hits = recall.get("query"), recall.get("hits")
     if isinstance(query, str) and query != ERASED and needle.is_asked_by(query):
         changed["query"] = ERASED
