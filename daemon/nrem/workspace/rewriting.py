@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tag, Tree
+from dulwich.objects import Blob, Commit, ObjectID, ShaFile, Tree
 from dulwich.refs import HEADREF
 from dulwich.repo import Repo
 
@@ -369,29 +369,15 @@ def _forget_the_old(git: Path, branch: str) -> None:
 
 
 def _reachable(repo: Repo, repository: Repository) -> list[ObjectID]:
-    """Return every object that a ref or the index leads to, those of the newest commits first."""
-    store = _store(repo)
-    found: dict[ObjectID, None] = {}
+    """Return every object that a ref or the index leads to."""
     index = _read_index(repository)
     entries = [entry for name in index.names() if (entry := index.find(name))]
-    waiting = [ObjectID(e.blob.hex().encode()) for e in entries if not trees.is_link(e.mode)]
-    waiting += [id for id in repo.refs.as_dict().values() if id]
+    roots = [ObjectID(e.blob.hex().encode()) for e in entries if not trees.is_link(e.mode)]
+    roots += [id for id in repo.refs.as_dict().values() if id]
     try:
-        while waiting:
-            id = waiting.pop()
-            if id in found:
-                continue
-            found[id] = None
-            obj = store[id]
-            if isinstance(obj, Commit):
-                waiting += [*obj.parents, obj.tree]
-            elif isinstance(obj, Tree):
-                waiting += [entry for _, mode, entry in obj.iteritems() if not trees.is_link(mode)]
-            elif isinstance(obj, Tag):
-                waiting.append(obj.object[1])
+        return objects.reachable(_store(repo), roots)
     except KeyError as error:
         raise _incomplete() from error
-    return list(found)
 
 
 def _store(repo: Repo) -> DiskObjectStore:
