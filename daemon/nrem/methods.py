@@ -435,6 +435,11 @@ class Methods(abc.ABC):
         found: wire.Forgotten = self._run("forget", {"agent": agent, "id": id})
         return found
 
+    def erase_memory(self, id: str, *, agent: str | None = None) -> wire.Erased:
+        """Erase a memory for good: every version, in the store and in the workspace's history."""
+        found: wire.Erased = self._run("erase_memory", {"agent": agent, "id": id})
+        return found
+
     def clear_memories(
         self,
         *,

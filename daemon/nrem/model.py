@@ -271,6 +271,15 @@ class Published:
     counts: Counts
 
 
+@dataclass(frozen=True, slots=True)
+class NewCommit:
+    """What a commit became when history was written anew."""
+
+    id: str
+    state: bytes | None
+    """The hash of its state, where that has changed."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
     """Which memories of one scope; all given conditions must hold."""

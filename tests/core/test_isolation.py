@@ -38,7 +38,15 @@ NEEDS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.rows(3)
 def test_the_table_has_operations_by_id() -> None:
-    known = {"get_memory", "edit_memory", "pin_memory", "unpin_memory", "forget", "list_versions"}
+    known = {
+        "get_memory",
+        "edit_memory",
+        "pin_memory",
+        "unpin_memory",
+        "forget",
+        "erase_memory",
+        "list_versions",
+    }
     assert known <= set(BY_ID)
 
 

@@ -90,7 +90,7 @@ def test_a_store_that_is_gone_comes_back_from_git(
     call("remember", agent="ana", content="and so the recall is committed")
     call("checkpoint", agent="ana")
     before = {agent: look(app, agent) for agent in ("ana", "ben")}
-    used = call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])["use"]
+    used = call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])
     root = home / "workspaces/ana"
     state = state_of(root)
     app.close()
@@ -102,11 +102,11 @@ def test_a_store_that_is_gone_comes_back_from_git(
         call = caller_of(again)
         assert {agent: look(again, agent) for agent in ("ana", "ben")} == before
         assert {f["level"] for f in call("verify", agent="ana")["findings"]} == {"ok"}
-        assert call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])["use"] == used
+        assert call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"]) == used
         assert used["access_count"] == 1
         while reembed.backfill(again.store, HashEmbedder()):
             pass
-        assert call("replay", agent="ana", of=asked["recall_id"])["replays"][0]["outcome"] != "impossible"
+        assert call("replay", agent="ana", of=asked["recall_id"])["recalls"][0]["outcome"] != "impossible"
         hits = call("recall", agent="ana", query="walnuts of ana")["hits"]
         assert len(hits) == 5
         assert call("checkpoint", agent="ana")["commit"] is None

@@ -1,4 +1,7 @@
-"""Writes to a store and publishes it, over and over, until it is killed; says what was acknowledged."""
+"""Writes to a store and publishes it, over and over, until it is killed; says what was acknowledged.
+
+Told what to be careless about, it does not wait for the disk: so tests can show that they would notice.
+"""
 
 import json
 import os
@@ -32,9 +35,25 @@ def publish(app: App) -> None:
         say(commit=call("checkpoint", agent="ana")["commit"])
 
 
+def be_careless(app: App, about: str) -> None:
+    """Acknowledge what is not on the disk yet, of the store or of all other files."""
+    if about == "store":
+        app.store.write(_without_sync)
+    elif about == "git":
+        os.fsync = lambda fd: None
+
+
+def _without_sync(db: Any) -> None:
+    db.execute("commit")  # within a transaction it cannot be changed
+    db.execute("pragma synchronous = off")
+    db.execute("begin immediate")
+
+
 def main() -> None:
-    home, run = sys.argv[1:]
+    home, run, *careless = sys.argv[1:]
     app = App.open(Path(home), embedder=HashEmbedder())
+    for about in careless:
+        be_careless(app, about)
     say(ready=True)
     for thread in range(2):
         threading.Thread(target=write, args=(app, run, thread)).start()

@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from builders import HashEmbedder, caller_of
+from crash.survey import survey
 from nrem.clock import SystemClock
 from nrem.core import rebuild
+from nrem.model import Event
 from nrem.runtime.app import App
-from nrem.store import commits, events, memories
-from nrem.workspace import journal
-from workspace.workshop import check_clean, git
+from nrem.store import events
+from workspace.workshop import git
 
 CHILD = Path(__file__).with_name("publishing.py")
 KILLS = int(os.environ.get("KILLS", "6"))
@@ -42,9 +43,10 @@ def live_and_die(home: Path, run: int, seconds: float) -> list[dict[str, str]]:
 
 @pytest.mark.rows(90)
 def test_kills_while_publishing_lose_nothing(home: Path) -> None:
-    root = home / "workspaces" / "ana"
     with App.open(home, create=True, embedder=HashEmbedder()) as app:
         caller_of(app)("add_agent", agent="ana")
+    root = home / "workspaces" / "ana"
+    chain: list[Event] = []
     acknowledged: set[str] = set()
     made: list[str] = []
     chance = random.Random(5)
@@ -57,36 +59,7 @@ def test_kills_while_publishing_lose_nothing(home: Path) -> None:
         said = live_and_die(home, run, chance.uniform(0.02, 0.25))
         acknowledged |= {line["id"] for line in said if "id" in line}
         made += [line["commit"] for line in said if line.get("commit")]
-        with App.open(home, embedder=HashEmbedder()) as app:
-            caller_of(app)("checkpoint", agent="ana")
-            check_clean(root)
-            found = caller_of(app)("verify", agent="ana")["findings"]
-            assert {finding["level"] for finding in found} == {"ok"}
-            with app.store.reading() as db:
-                chain = list(events.read(db, 1))
-                live = {row[0] for row in db.execute("select id from memories where scope = 1")}
-                known = commits.list_(db, 1, limit=10_000)
-                memories.verify_rows(db, 1)
-        assert acknowledged <= live
-        log = git(root, "log", "--format=%H").split()
-        assert [commit.commit for commit in known] == log
-        assert set(made) <= set(log)
-        read = {
-            folder: {
-                file.relative_to(root).as_posix(): file.read_bytes()
-                for file in (root / folder).rglob("*.jsonl")
-            }
-            for folder in (journal.EVENTS, journal.STATE)
-        }
-        assert list(journal.parse_events(read[journal.EVENTS])) == chain
-        assert {state.subject for state in journal.parse_states(read[journal.STATE])} == live
-        # One after the other they have every event once.
-        reached = 0
-        for commit in reversed(known):
-            if commit.events is not None:
-                assert commit.events[0] == reached + 1
-                reached = commit.events[1]
-        assert reached == len(chain)
+        chain = survey(home, acknowledged, made)
     assert len(acknowledged) > KILLS
     assert len(made) > KILLS
     for run in range(2, KILLS, 3):

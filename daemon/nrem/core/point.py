@@ -8,7 +8,7 @@ from datetime import tzinfo
 
 from nrem.errors import InvalidField
 from nrem.policy import moments
-from nrem.store import commits, events, recalls
+from nrem.store import commits, erasures, events, recalls
 from nrem.store.driver import Connection
 
 _ABBREVIATED = re.compile("[0-9a-f]{7,40}")
@@ -40,7 +40,8 @@ def resolve(db: Connection, scope: int, word: str, *, now: int, zone: tzinfo, fi
             raise InvalidField(field, "lies in the future", hint=f"give {FORMS}")
         return Point(seq=events.seq_at(db, scope, at), at=at, word=word)
     if _ABBREVIATED.fullmatch(word.lower()):
-        found = commits.starting_with(db, scope, word.lower())
+        name = erasures.current_commit(db, scope, word.lower()) or word.lower()
+        found = commits.starting_with(db, scope, name)
         if len(found) > 1:
             raise InvalidField(field, f"{word} is the beginning of several commits", hint="give more of it")
         if found:

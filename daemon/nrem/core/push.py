@@ -7,7 +7,7 @@ from pathlib import Path
 
 from nrem.config import Config
 from nrem.core.workspaces import Workspace
-from nrem.errors import NremError, Unavailable
+from nrem.errors import Conflict, NremError, Unavailable
 from nrem.model import Scope
 from nrem.store import commits, remotes, scopes
 from nrem.store.database import Database
@@ -62,6 +62,16 @@ def push(store: Database, workspace: Workspace, settings: Config, scope: Scope, 
 def remote_url(settings: Config, scope: Scope) -> str:
     """Return where an agent's commits are pushed to; empty when they are not."""
     return settings.workspace.remote.replace("{agent}", scope.name)
+
+
+def refuse_erasing(settings: Config, scope: Scope) -> None:
+    """Raise Conflict where commits are pushed: what was erased here would still be there."""
+    if url := remote_url(settings, scope):
+        raise Conflict(
+            f"the commits of this workspace are pushed to {url}, and nrem cannot erase there",
+            hint="delete the branch on the remote, take workspace.remote away, and repeat",
+            code="erase_pushed",
+        )
 
 
 def status(db: Connection, settings: Config, scope: Scope) -> RemoteStatus | None:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from nrem.core.workspaces import Workspace
 from nrem.errors import InvalidField, NotFound
+from nrem.model import Scope
+from nrem.store import erasures
+from nrem.store.database import Database
 from nrem.wire import ShowFile, ShownFile
 from nrem.workspace import names
 from nrem.workspace.files import LIMIT
 
 
-def show_file(workspace: Workspace, request: ShowFile, *, now: int) -> ShownFile:
+def show_file(
+    store: Database, workspace: Workspace, scope: Scope, request: ShowFile, *, now: int
+) -> ShownFile:
     """Return the text of a file; raise NotFound when the branch has no such commit, or it no such file."""
     names.check_readable(request.path)
     with workspace.lock:
@@ -18,7 +23,9 @@ def show_file(workspace: Workspace, request: ShowFile, *, now: int) -> ShownFile
             raise NotFound(
                 "the workspace has no repository", hint="nrem checkpoint", code="repository_not_found"
             )
-        commit = repository.find(request.commit)
+        with store.reading() as db:
+            name = erasures.current_commit(db, scope.number, request.commit) or request.commit
+        commit = repository.find(name)
         content = repository.read(commit, request.path)
     if len(content) > LIMIT:
         raise InvalidField(

@@ -54,6 +54,10 @@ class Workspace:
     def is_open(self) -> bool:
         return self._repository is not None
 
+    @property
+    def has_git(self) -> bool:
+        return (self.root / ".git").is_dir()
+
     def repository(self, *, now: int) -> Repository:
         """Return the repository; it is made where there is none, and freed of what a crash left."""
         there = (self.root / ".git").is_dir()

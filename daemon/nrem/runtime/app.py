@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
-from nrem.core import agents
+from nrem.core import agents, erase
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
@@ -24,6 +25,8 @@ T = TypeVar("T")
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
+
+log = logging.getLogger("nrem.app")
 
 
 class App:
@@ -72,6 +75,8 @@ class App:
         workspaces = Workspaces(home)
         workspaces.clear_arriving()
         agents.finish_removals(store, workspaces)
+        for problem in erase.finish(store, workspaces, clock=clock):
+            log.warning("an erasure is not finished: %s", problem.message)
         agents.make_workspaces(store, workspaces)
         return cls(source, store, clock, embedder, workspaces)
 

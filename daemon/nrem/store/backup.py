@@ -206,6 +206,19 @@ def failed(error: OSError) -> Unavailable:
 
 
 @contextmanager
+def kept_away(folder: Path) -> Iterator[None]:
+    """Let no backup be made meanwhile, and leave none half made; raise Conflict while one is being made."""
+    if not _one_at_a_time.acquire(blocking=False):
+        raise Conflict("a backup is being made", hint="wait until it is there", code="backup_running")
+    try:
+        for left_behind in folder.glob("*.partial*"):
+            left_behind.unlink()
+        yield
+    finally:
+        _one_at_a_time.release()
+
+
+@contextmanager
 def _begun(path: Path, clock: Clock, origin: Origin) -> Iterator[tuple[Path, Path, int]]:
     """Lend the name of a new backup, that of its unfinished file, and the time; leave nothing half done."""
     if not _one_at_a_time.acquire(blocking=False):

@@ -50,6 +50,11 @@ class _Item:
     """None when nobody waits for it."""
 
 
+@dataclass(slots=True)
+class _Vacuum:
+    done: Future[None]
+
+
 _Outcome = tuple[_Item, Any, BaseException | None]
 
 
@@ -151,6 +156,19 @@ class Database:
         self.write(lambda db: None)
         return freed
 
+    def vacuum(self) -> None:
+        """Write the whole file anew and empty the log, so that no byte of what was deleted is left in either.
+
+        Deleting zeroes a row's own place, not the copies that SQLite left when it moved rows between pages.
+        Writes wait meanwhile. Raises Unavailable when a reader keeps the log in use.
+        """
+        done: Future[None] = Future()
+        with self._closing:
+            if self._closed:
+                raise Unavailable("the store is closed", hint="open it again", code="closed")
+            self._queue.put(_Vacuum(done))
+        done.result()
+
     def close(self) -> None:
         """Finish the queued writes, checkpoint, release the lock. Closing twice does nothing."""
         with self._closing:
@@ -198,6 +216,9 @@ class Database:
                     self._checkpoint()
             elif due is None:
                 due = time.monotonic() + SOON_SECONDS
+            for item in items:
+                if isinstance(item, _Vacuum):
+                    self._vacuum(item)
         self._truncate_wal()
 
     def _commit(self, group: list[_Item]) -> None:
@@ -224,6 +245,25 @@ class Database:
                 item.done.set_result(result)
             else:
                 item.done.set_exception(problem)
+
+    def _vacuum(self, item: _Vacuum) -> None:
+        try:
+            self._writer_connection.execute("vacuum")
+            busy = self._writer_connection.execute("pragma wal_checkpoint(truncate)").fetchone()[0]
+        except driver.Error as error:
+            item.done.set_exception(driver.translate(error))
+            return
+        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
+        if busy:
+            item.done.set_exception(
+                Unavailable(
+                    "something still reads the store as it was before",
+                    hint="repeat when backups and long reads are done",
+                    code="storage_busy",
+                )
+            )
+        else:
+            item.done.set_result(None)
 
     def _checkpoint(self) -> None:
         if self._truncate_asked:

@@ -352,3 +352,9 @@ class Matrices:
             while len(self._kept) > 1 and sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
                 self._kept.popitem(last=False)
             return matrix
+
+    def drop(self, scope: int) -> None:
+        """Let go of a scope's matrices, and of the vectors of memories that are gone."""
+        with self._lock:
+            for key in [key for key in self._kept if key[0] == scope]:
+                del self._kept[key]

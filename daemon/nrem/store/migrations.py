@@ -88,6 +88,12 @@ def m005_past(db: sqlite_utils.Database) -> None:
 
 
 @steps()
+def m006_erasures(db: sqlite_utils.Database) -> None:
+    for statement in _M006.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
 def m008_recalls_in_git(db: sqlite_utils.Database) -> None:
     for statement in _M008.split(";\n\n"):
         db.conn.execute(statement)
@@ -360,6 +366,33 @@ create table vector_switches (
 ) without rowid;
 
 create index idx_events_erased on events (scope) where payload is null
+"""
+
+_M006 = """
+create table erasures (
+    rowid integer primary key autoincrement,
+    scope integer not null references scopes,
+    id text not null,                         -- of the memory
+    at integer not null,
+    actor text not null,
+    receipt text,                             -- what was erased, without content; null until the text is gone
+    done_at integer                           -- null while start-up must come back to it
+);
+
+create index idx_erasures_id on erasures (scope, id);
+
+create table rewritten_commits (
+    scope integer not null references scopes,
+    old text not null,
+    new text not null,
+    state blob,                               -- the new one's hash of the state, where that has changed
+    erasure integer not null references erasures,
+    primary key (scope, old)
+) without rowid;
+
+create index idx_rewritten_commits_new on rewritten_commits (scope, new);
+
+create index idx_rewritten_commits_erasure on rewritten_commits (erasure)
 """
 
 _M008 = """

@@ -134,6 +134,8 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("watermarks", "rowid"),
         ("remotes", "rowid"),
         ("vector_switches", "generation"),
+        ("rewritten_commits", "old"),
+        ("erasures", "rowid"),
         ("events", "seq"),
         ("agent_configs", "rowid"),
     ):

@@ -9,10 +9,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, backup, browse, doctor, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, push, reembed, tokens
 from nrem.core.bisect import bisect
 from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
+from nrem.core.erase import erase
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.list_files import list_files
@@ -186,6 +187,18 @@ def _edit(app: App, caller: Caller, request: wire.Edit) -> wire.Changed:
     )
 
 
+def _erase(app: App, caller: Caller, request: wire.MemoryRef) -> wire.Erased:
+    scope = app.scope(request.agent)
+    push.refuse_erasing(app.settings(scope), scope)
+    workspace = app.workspaces.of(scope)
+    receipt = erase(app.store, workspace, scope, request.id, caller=caller, clock=app.clock)
+    try:
+        app.publish(scope, "erase")
+    except NremError as error:  # it is erased; that it was forgotten will be in the next commit
+        log.warning("the workspace of %s is not committed yet: %s", scope.name, error.message)
+    return receipt
+
+
 def _pin(pinned: bool) -> Callable[[App, Caller, Any], wire.Changed]:
     def run(app: App, caller: Caller, request: wire.MemoryRef) -> wire.Changed:
         scope = app.scope(request.agent)
@@ -237,7 +250,8 @@ def _diff(app: App, caller: Caller, request: wire.Diff) -> wire.Differences:
 
 
 def _show_file(app: App, caller: Caller, request: wire.ShowFile) -> wire.ShownFile:
-    return show_file(app.workspaces.of(app.scope(request.agent)), request, now=app.clock.now())
+    scope = app.scope(request.agent)
+    return show_file(app.store, app.workspaces.of(scope), scope, request, now=app.clock.now())
 
 
 def _verify(app: App, caller: Caller, request: wire.Verify) -> wire.Diagnosis:
@@ -274,6 +288,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "forget": lambda app, caller, r: forget(
         app.store, app.scope(r.agent), r.id, caller=caller, clock=app.clock
     ),
+    "erase_memory": _erase,
     "clear_memories": lambda app, caller, r: clear(
         app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
     ),

@@ -334,6 +334,35 @@ class Forgotten:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Erased:
+    """The receipt of an erasure: what went, what could not go, and none of the text."""
+
+    id: str
+    at: Moment
+    actor: str
+    events: int
+    """Events that are empty now; the chain has them still."""
+    versions: int
+    """Versions that were deleted."""
+    recalls: int
+    """Recorded questions that gave it away, and were replaced."""
+    commits: int
+    """Commits that were written anew; nrem knows their old ids."""
+    objects: int
+    """Objects of git that were deleted."""
+    backups: tuple[str, ...] = ()
+    """Older backups, which have it still."""
+    files: tuple[str, ...] = ()
+    """Files of people in the workspace that have its text."""
+    past_files: tuple[str, ...] = ()
+    """Those that have it only in earlier commits."""
+    messages: tuple[str, ...] = ()
+    """Commits whose message has its text."""
+    memories: tuple[str, ...] = ()
+    """Other memories, forgotten ones too, that repeat its text or name its id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Versions:
     id: str
     versions: tuple[Version, ...]

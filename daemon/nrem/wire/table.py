@@ -40,6 +40,7 @@ from nrem.wire.memories import (
     Edit,
     Embed,
     Embedded,
+    Erased,
     Export,
     Exported,
     Forgotten,
@@ -284,6 +285,15 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=MemoryRef,
             gives=Forgotten,
             right=Right.WRITE,
+        ),
+        Operation(
+            name="erase_memory",
+            summary="Erase a memory for good: every version, in the store and in the workspace's history.",
+            route=f"POST {_M}/{{id}}/erase",
+            takes=MemoryRef,
+            gives=Erased,
+            right=Right.ADMIN,
+            patience=3600.0,
         ),
         Operation(
             name="clear_memories",

@@ -222,7 +222,7 @@ class LogEntry:
     commit: str
     parent: str | None
     cause: str
-    """template, checkpoint, restore, idle, shutdown, removal; person for a commit that is not nrem's."""
+    """template, checkpoint, restore, erase, idle, shutdown, removal; person for a commit not of nrem's."""
     at: Moment
     subject: str
     first_event: int | None

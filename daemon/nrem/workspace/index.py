@@ -123,6 +123,10 @@ class Index:
         for name in names:
             self._cut(name, name)
 
+    def forget_resolved(self) -> None:
+        """Drop what git remembers of conflicts that were resolved."""
+        self._kept = b""
+
     def render(self) -> bytes:
         """Return the bytes of the index file."""
         version = 3 if any(record[60] & 0x40 for record in self._records) else 2

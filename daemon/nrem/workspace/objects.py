@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from dulwich.object_store import DiskObjectStore
-from dulwich.objects import ObjectID, ShaFile
+from dulwich.objects import Commit, ObjectID, ShaFile, Tag, Tree
 from dulwich.pack import (
     Pack,
     UnpackedObject,
@@ -21,6 +21,8 @@ from dulwich.pack import (
     write_pack_data,
     write_pack_index,
 )
+
+from nrem.workspace import trees
 
 UNFINISHED = "tmp_pack_nrem"
 """How the name of a pack begins while it is written; git's own cleaning takes everything called tmp_."""
@@ -67,6 +69,46 @@ def merge_packs(store: DiskObjectStore) -> int:
                 base.with_suffix(suffix).unlink(missing_ok=True)
     store.prune()
     return len(loose) + len(packs)
+
+
+def reachable(store: DiskObjectStore, roots: Iterable[ObjectID]) -> list[ObjectID]:
+    """Return what some objects lead to, they included; raise KeyError when one of it is missing."""
+    found: dict[ObjectID, None] = {}
+    waiting = list(roots)
+    while waiting:
+        id = waiting.pop()
+        if id in found:
+            continue
+        found[id] = None
+        obj = store[id]
+        if isinstance(obj, Commit):
+            waiting += [*obj.parents, obj.tree]
+        elif isinstance(obj, Tree):
+            waiting += [entry for _, mode, entry in obj.iteritems() if not trees.is_link(mode)]
+        elif isinstance(obj, Tag):
+            waiting.append(obj.object[1])
+    return list(found)
+
+
+def keep_only(store: DiskObjectStore, ids: Sequence[ObjectID]) -> int:
+    """Put some objects into one pack and delete every other object; return how many were deleted.
+
+    The pack is durable before the first file goes, so that this can be repeated.
+    """
+    before = len(set(store))
+    written = _write_pack(store, _as_deltas(store, ids), len(ids), level=-1)
+    store.close()
+    objects, packs = Path(store.path), Path(store.pack_dir)
+    gone = [file for file in packs.iterdir() if file.stem != written.name]
+    gone += [file for folder in objects.glob("??") for file in folder.iterdir()]
+    gone += (objects / "info").glob("commit-graph*")
+    gone += (objects / "info" / "commit-graphs").glob("*")
+    for file in sorted(gone, key=lambda file: file.suffix != ".idx"):  # git finds a pack by its index
+        if file.is_file():
+            file.unlink()
+    for folder in {packs, *(file.parent for file in gone)}:
+        sync_folder(folder)
+    return before - len(ids)
 
 
 def clear_unfinished(folder: Path) -> None:

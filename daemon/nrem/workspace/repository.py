@@ -213,6 +213,12 @@ class Repository:
             assert isinstance(repo.object_store, DiskObjectStore)
             return objects.merge_packs(repo.object_store)
 
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep this process's commits away, and the merging of packs."""
+        with self._mutex, self._packing:
+            yield
+
     # Reading
 
     def check(self, head: str | None) -> list[str]:

@@ -15,6 +15,7 @@ from nrem.workspace import names
 from nrem.workspace.index import Entry, stat_of
 
 FOLDER, FILE, PROGRAM = 0o040000, 0o100644, 0o100755
+_SUBMODULE = 0o160000
 
 _Place = dict[bytes, "_Place | tuple[int, Blob] | None"]
 """The changes in one folder by name: a folder's, a file with its mode, or None for what goes."""
@@ -45,7 +46,7 @@ def build(
         if not names.fits_git(path):
             raise Denied("path: git does not take this name", code="path_reserved", field="path")
         blob = Blob.from_string(content)
-        entries[os.fsencode(path)] = entry = _entry(workspace / path, blob)
+        entries[os.fsencode(path)] = entry = entry_of(workspace / path, blob)
         _place(wanted, path, (entry.mode, blob))
     new: list[ShaFile] = []
     root = _graft(read, base, wanted, new)
@@ -53,6 +54,11 @@ def build(
         new.append(Tree())
         root = new[-1].id
     return Built(root, new, entries)
+
+
+def is_link(mode: int) -> bool:
+    """Tell whether an entry names a commit of another repository, which is not here."""
+    return mode == _SUBMODULE
 
 
 def _place(wanted: _Place, path: str, change: tuple[int, Blob] | None) -> None:
@@ -92,7 +98,7 @@ def _graft(
     return tree.id
 
 
-def _entry(file: Path, blob: Blob) -> Entry:
+def entry_of(file: Path, blob: Blob) -> Entry:
     """Return what the index is to know: its stat only if the file has this content, so that no edit hides."""
     id = bytes.fromhex(blob.id.decode())
     try:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+
+from haystack import holders
 
 Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
@@ -300,6 +304,34 @@ def test_forget_tells_that_history_stays(nrem: Nrem, answer: Answer, remember: R
     assert nrem("forget", first).stdout.startswith("Forgotten. Its versions and events stay in the history")
     assert answer("forget", second)["id"] == second
     assert nrem("list").stdout == "No memories.\n"
+
+
+@pytest.mark.rows(114)
+def test_forget_can_erase_for_good(
+    nrem: Nrem, answer: Answer, remember: Remember, home: Path, ana: str
+) -> None:
+    first, second = remember("The vault opens with quixplat"), remember("Zorbulon knows it")
+    nrem("checkpoint")
+    nrem("recall", "quixplat")
+    refused = nrem("forget", first, "--erase", exits=2).stderr
+    assert f"Erase every version of {first} for good, and rewrite the history in git?" in refused
+    assert "--force" in refused
+    (home / "workspaces" / "ana" / "mine.md").write_text("the vault opens with quixplat")
+    done = nrem("forget", first, "--erase", "--force")
+    assert re.fullmatch(
+        rf"Erased {first}: 2 events emptied, 1 version and \d+ objects of git deleted,"
+        r" 1 commit written anew, 1 question replaced\.\n",
+        done.stdout,
+    )
+    assert done.stderr == "Your files that have its text: mine.md\n"
+    receipt = answer("forget", second, "--erase", "--force")
+    assert (receipt["id"], receipt["actor"], receipt["events"]) == (second, "owner", 2)
+    assert "orbulon" not in str(receipt)
+    assert nrem("list").stdout == "No memories.\n"
+    assert [row["cause"] for row in answer("log")["commits"]] == ["erase", "erase", "checkpoint", "template"]
+    assert holders(home, ["zorbulon"]) == set()
+    assert "workspaces/ana/mine.md" in holders(home, ["quixplat"])
+    assert not [name for name in holders(home, ["quixplat"]) if name.startswith("nrem.")]
 
 
 def test_versions_lists_every_state(nrem: Nrem, answer: Answer, remember: Remember, ana: str) -> None:

@@ -207,16 +207,41 @@ def _pin(operation: str, done: str, id: str, agent: str | None, as_json: bool) -
 
 @click.command("forget", cls=Command)
 @click.argument("id")
+@click.option("--erase", is_flag=True, help="Erase every version for good, also from the history in git.")
 @agent_option
+@force_option
 @json_option
-def forget_command(id: str, agent: str | None, as_json: bool) -> None:
-    """Forget a memory. Its history stays."""
+def forget_command(id: str, erase: bool, agent: str | None, force: bool, as_json: bool) -> None:
+    """Forget a memory. Its history stays, unless it is to be erased."""
+    if erase:
+        confirm(f"Erase every version of {clean(id)} for good, and rewrite the history in git?", force=force)
     with store() as run:
-        forgotten = run("forget", agent=choose_agent(run, agent), id=id)
+        answer = run("erase_memory" if erase else "forget", agent=choose_agent(run, agent), id=id)
     if as_json:
-        show_json(forgotten)
+        show_json(answer)
+    elif erase:
+        _show_receipt(answer)
     else:
-        click.echo(forgotten["note"])
+        click.echo(answer["note"])
+
+
+def _show_receipt(receipt: dict[str, Any]) -> None:
+    click.echo(
+        f"Erased {receipt['id']}: {count(receipt['events'], 'event', 'events')} emptied,"
+        f" {count(receipt['versions'], 'version', 'versions')} and"
+        f" {count(receipt['objects'], 'object', 'objects')} of git deleted,"
+        f" {count(receipt['commits'], 'commit', 'commits')} written anew,"
+        f" {count(receipt['recalls'], 'question', 'questions')} replaced."
+    )
+    for field, what in (
+        ("backups", "Backups that have it still"),
+        ("files", "Your files that have its text"),
+        ("past_files", "Your files that had its text in earlier commits"),
+        ("messages", "Commits whose message has its text"),
+        ("memories", "Other memories that repeat or name it"),
+    ):
+        if receipt[field]:
+            click.echo(f"{what}: {', '.join(map(clean, receipt[field]))}", err=True)
 
 
 @click.command("versions", cls=Command)

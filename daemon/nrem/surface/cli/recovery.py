@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 NOT_IN_GIT = (
     "Not in git, and so not in the new store: tokens (make new ones: nrem token create), and recalls"
-    " that were not committed. Vectors are made again once the daemon is up; those that callers gave are lost."
+    " that were not committed. Vectors are made again once the daemon is up; those that callers gave are"
+    " lost."
 )
 
 

@@ -1,0 +1,91 @@
+"""What an erasure leaves of nrem's own files: pure, bytes in and bytes out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from nrem.policy.chain import canonical
+from nrem.policy.erasing import ERASED, Needle
+from nrem.workspace import journal
+
+RECALLS = ".nrem/recalls"
+MEMORY = "MEMORY.md"
+DIARY = "dreams"
+_BEGIN, _END = b"<!-- nrem:begin", b"<!-- nrem:end"
+
+
+def is_own(path: str) -> bool:
+    """Tell whether a file is nrem's to change; of MEMORY.md that is the managed block."""
+    return path == MEMORY or path.startswith((".nrem/", f"{DIARY}/"))
+
+
+def erase(path: str, data: bytes, needle: Needle) -> bytes:
+    """Return a file of nrem's without the memory; nothing is left of one that had nothing else."""
+    if path.startswith((f"{journal.EVENTS}/", f"{journal.STATE}/")):
+        if needle.id.encode() not in data:
+            return data
+        return _lines(data, needle, _event if path.startswith(journal.EVENTS) else _state)
+    if path.startswith(f"{RECALLS}/"):
+        return _lines(data, needle, _recall)
+    if path == MEMORY:
+        return _block(data, needle)
+    if path.startswith(f"{DIARY}/"):
+        return b"".join(line for line in data.splitlines(keepends=True) if not _tells(line, needle))
+    return data
+
+
+def _lines(
+    data: bytes, needle: Needle, change: Callable[[dict[str, Any], Needle], dict[str, Any] | None]
+) -> bytes:
+    kept = []
+    for line in data.splitlines(keepends=True):
+        try:
+            found = json.loads(line)
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):  # somebody changed it
+            kept.append(b"" if _tells(line, needle) else line)
+            continue
+        changed = change(found, needle)
+        if changed is None:
+            continue
+        kept.append(line if changed is found else canonical(changed).encode() + b"\n")
+    return b"".join(kept)
+
+
+def _event(event: dict[str, Any], needle: Needle) -> dict[str, Any]:
+    if event.get("subject") != needle.id or event.get("payload") is event.get("salt") is None:
+        return event
+    return event | {"payload": None, "salt": None}
+
+
+def _state(state: dict[str, Any], needle: Needle) -> dict[str, Any] | None:
+    return None if state.get("subject") == needle.id else state
+
+
+def _recall(recall: dict[str, Any], needle: Needle) -> dict[str, Any]:
+    changed: dict[str, Any] = {}
+    query, hits = recall.get("query"), recall.get("hits")
+    if isinstance(query, str) and query != ERASED and needle.is_asked_by(query):
+        changed["query"] = ERASED
+    if isinstance(hits, list):
+        left = [hit for hit in hits if not (isinstance(hit, list) and hit[:1] == [needle.id])]
+        if left != hits:
+            changed["hits"] = left
+    return recall | changed if changed else recall
+
+
+def _block(data: bytes, needle: Needle) -> bytes:
+    kept, inside = [], False
+    for line in data.splitlines(keepends=True):
+        inside = inside and not line.startswith(_END)
+        if not inside or not _tells(line, needle):
+            kept.append(line)
+        inside = inside or line.startswith(_BEGIN)
+    return b"".join(kept)
+
+
+def _tells(line: bytes, needle: Needle) -> bool:
+    return needle.id.encode() in line or needle.is_in(line.decode(errors="replace"))
