@@ -11,6 +11,7 @@ from sqlite_utils import Migrations
 
 from nrem.clock import Clock
 from nrem.errors import Corrupt
+from nrem.policy import terms
 from nrem.store import backup, driver, reindex
 
 steps = Migrations("nrem")
@@ -79,6 +80,19 @@ def m003_tokens(db: sqlite_utils.Database) -> None:
 def m004_commits(db: sqlite_utils.Database) -> None:
     for statement in _M004.split(";\n\n"):
         db.conn.execute(statement)
+
+
+@steps()
+def m007_signals(db: sqlite_utils.Database) -> None:
+    for statement in _M007.split(";\n\n"):
+        db.conn.execute(statement)
+    for row in db.conn.execute("select rowid, query from recalls").fetchall():
+        key = terms.question_key(terms.for_query(row[1]), row[1])
+        db.conn.execute("update recalls set question = ? where rowid = ?", (key, row[0]))
+    db.conn.execute(
+        "update recall_events set day = ts_ms / 86400000, question = (select question from recalls r"
+        " where r.scope = recall_events.scope and r.id = recall_events.recall_id)"
+    )
 
 
 _M001 = """
@@ -329,4 +343,55 @@ create table watermarks (
     seq integer not null,                     -- the last event that is in git
     commit_id text not null                   -- the last commit of the branch that was looked at
 )
+"""
+
+_M007 = """
+alter table recalls add column asked_by text not null default 'agent'
+    check (asked_by in ('human', 'agent', 'cron', 'dream', 'replay'));
+
+alter table recalls add column day integer not null default 0;
+
+alter table recalls add column question integer not null default 0;
+
+alter table recalls add column best real not null default 0;
+
+update recalls set day = at / 86400000, asked_by = case when ingress = 'cli' then 'human' else 'agent' end,
+    best = coalesce((select max(coverage) from recall_events e
+        where e.scope = recalls.scope and e.recall_id = recalls.id), 0);
+
+create index idx_recalls_day on recalls (scope, day);
+
+-- What is counted is in one index, in the order in which it is counted: 1 of each memory, day and question.
+alter table recall_events add column organic integer not null default 1;
+
+alter table recall_events add column day integer not null default 0;
+
+alter table recall_events add column question integer not null default 0;
+
+create index idx_recall_events_organic on recall_events
+    (scope, memory_id, day, question, ts_ms, rank, coverage) where organic;
+
+create table recall_uses (
+    scope integer not null references scopes,
+    recall_id text not null,
+    memory_id text not null,
+    verdict text not null check (verdict in ('used', 'wrong')),
+    actor text not null,
+    at integer not null,
+    primary key (scope, recall_id, memory_id, verdict)
+);
+
+-- What recalls that are pruned had said; those of the days before rolled_day are in it.
+create table recall_sums (
+    scope integer not null references scopes,
+    memory_id text not null,
+    exposures integer not null,
+    weight real not null,
+    uses integer not null,
+    wrongs integer not null,
+    last_at integer not null,
+    primary key (scope, memory_id)
+);
+
+alter table scopes add column rolled_day integer not null default 0
 """
