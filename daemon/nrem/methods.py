@@ -538,6 +538,18 @@ class Methods(abc.ABC):
         found: wire.Pruned = self._run("prune", {"agent": agent, "days": days})
         return found
 
+    def list_jobs(
+        self, *, state: Literal["queued", "running", "done", "dead"] | None = None, limit: int | None = None
+    ) -> wire.Jobs:
+        """List what is done in the background, newest first."""
+        found: wire.Jobs = self._run("list_jobs", {"state": state, "limit": limit})
+        return found
+
+    def retry_job(self, id: str) -> wire.Job:
+        """Queue a job anew that failed too often."""
+        found: wire.Job = self._run("retry_job", {"id": id})
+        return found
+
     def create_backup(self) -> model.Backup:
         """Copy the store while it is in use, and check the copy."""
         found: model.Backup = self._run("create_backup", {})

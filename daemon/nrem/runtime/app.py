@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
-from nrem.core import agents
+from nrem.core import agents, jobs
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
@@ -20,6 +22,23 @@ from nrem.wire import CheckpointMade
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
+
+
+class Tally:
+    """How jobs ended since this process began."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.results: Counter[tuple[str, str]] = Counter()
+        self.takeovers = 0
+
+    def claimed(self, *, taken_over: bool) -> None:
+        with self._lock:
+            self.takeovers += taken_over
+
+    def ended(self, kind: str, result: str) -> None:
+        with self._lock:
+            self.results[kind, result] += 1
 
 
 class App:
@@ -41,6 +60,7 @@ class App:
         self.embedder = embedder
         self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
+        self.tally = Tally()
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
@@ -66,6 +86,7 @@ class App:
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
+        jobs.release(store)
         agents.finish_removals(store, workspaces)
         agents.make_workspaces(store, workspaces)
         return cls(source, store, clock, embedder, workspaces)

@@ -95,6 +95,12 @@ def m007_signals(db: sqlite_utils.Database) -> None:
     )
 
 
+@steps()
+def m009_jobs(db: sqlite_utils.Database) -> None:
+    for statement in _M009.split(";\n\n"):
+        db.conn.execute(statement)
+
+
 _M001 = """
 create table store_meta (
     key text primary key,
@@ -394,4 +400,38 @@ create table recall_sums (
 );
 
 alter table scopes add column rolled_day integer not null default 0
+"""
+
+_M009 = """
+create table jobs (
+    rowid integer primary key autoincrement,  -- the order in which they came
+    id text not null unique,
+    kind text not null,
+    scope integer not null references scopes,
+    key text not null,                        -- tells it from others of its kind
+    payload text not null,
+    state text not null check (state in ('queued', 'running', 'done', 'dead')),
+    due_at integer not null,
+    lease_until integer,                      -- by a clock of the process that has it
+    fence integer not null default 0,         -- grows with every claim
+    attempts integer not null default 0,
+    last_error text,
+    created_at integer not null,
+    finished_at integer
+);
+
+create unique index idx_jobs_key on jobs (kind, scope, key) where state in ('queued', 'running');
+
+create index idx_jobs_slot on jobs (scope, kind, key);
+
+create index idx_jobs_due on jobs (state, due_at);
+
+create index idx_jobs_finished on jobs (finished_at) where state = 'done';
+
+create table schedules (
+    scope integer not null references scopes,
+    kind text not null,
+    slot integer not null,                    -- the last one that was looked at
+    primary key (scope, kind)
+)
 """

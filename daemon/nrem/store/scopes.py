@@ -128,6 +128,8 @@ def erase_step(db: Connection, scope: int) -> bool:
         return True
     for table, key in (
         ("memory_versions", "rowid"),
+        ("jobs", "rowid"),
+        ("schedules", "rowid"),
         ("recall_uses", "rowid"),
         ("recall_sums", "rowid"),
         ("recall_events", "rowid"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, backup, browse, doctor, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, jobs, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
@@ -214,6 +214,8 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
     "prune": _prune,
+    "list_jobs": lambda app, caller, r: jobs.list_(app.store, r),
+    "retry_job": lambda app, caller, r: jobs.retry(app.store, r.id, clock=app.clock),
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

@@ -35,6 +35,12 @@ from nrem.wire.common import (
     Input,
 )
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_blank, slug
+from nrem.wire.jobs import (
+    Job,
+    JobRef,
+    Jobs,
+    ListJobs,
+)
 from nrem.wire.memories import (
     Changed,
     Clear,
@@ -112,9 +118,13 @@ __all__ = [
     "Hit",
     "InitRunnerMemory",
     "Input",
+    "Job",
+    "JobRef",
+    "Jobs",
     "LeftOut",
     "ListAgents",
     "ListBackups",
+    "ListJobs",
     "ListMemories",
     "ListTokens",
     "Log",

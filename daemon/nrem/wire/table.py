@@ -35,6 +35,12 @@ from nrem.wire.common import (
     AgentRef,
     Input,
 )
+from nrem.wire.jobs import (
+    Job,
+    JobRef,
+    Jobs,
+    ListJobs,
+)
 from nrem.wire.memories import (
     Changed,
     Clear,
@@ -332,6 +338,22 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=Pruned,
             right=Right.ADMIN,
             patience=3600.0,
+        ),
+        Operation(
+            name="list_jobs",
+            summary="List what is done in the background, newest first.",
+            route="GET /v1/jobs",
+            takes=ListJobs,
+            gives=Jobs,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="retry_job",
+            summary="Queue a job anew that failed too often.",
+            route="POST /v1/jobs/{id}/retry",
+            takes=JobRef,
+            gives=Job,
+            right=Right.ADMIN,
         ),
         Operation(
             name="create_backup",

@@ -36,6 +36,7 @@ COMMANDS = {
     "reembed": "recalling",
     "checkpoint": "workspace",
     "log": "workspace",
+    "jobs": "jobs",
     "prune": "care",
     "backup": "care",
     "doctor": "care",
