@@ -8,6 +8,7 @@ from __future__ import annotations
 import random
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 
@@ -72,11 +73,13 @@ def main(count: int) -> None:
         fill(store, clock, scope, count)
         with store.reading() as db:
             events = db.execute("select count(*) from recall_events").fetchone()[0]
-            for name, run in (
-                ("signals", lambda: len(signals.read(db, scope))),
-                ("signals of the last day", lambda: len(signals.read(db, scope, since=(DAYS - 1) * DAY))),
-                ("misses", lambda: len(signals.misses(db, scope))),
-            ):
+            last_day = (DAYS - 1) * DAY
+            counts: dict[str, Callable[[], int]] = {
+                "signals": lambda: len(signals.read(db, scope)),
+                "signals of the last day": lambda: len(signals.read(db, scope, since=last_day)),
+                "misses": lambda: len(signals.misses(db, scope)),
+            }
+            for name, run in counts.items():
                 begun = perf_counter()
                 found = run()
                 print(f"{name:24} {perf_counter() - begun:6.2f} s  {found:,} of {events:,} events")

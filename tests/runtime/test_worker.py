@@ -12,6 +12,7 @@ from nrem.runtime.app import App
 from nrem.runtime.kinds import Kind, Work
 from nrem.runtime.worker import LEASE_MILLIS, Worker
 from nrem.store import jobs
+from nrem.store.driver import Connection
 from nrem.wire import Job
 
 
@@ -28,7 +29,7 @@ class Ticks:
 def add(app: App, *keys: str) -> None:
     scope = app.scope("ana").number
 
-    def write(db: object) -> None:
+    def write(db: Connection) -> None:
         for key in keys:
             job = jobs.New(id=app.clock.new_id(), kind="k", scope=scope, key=key, due_at=NOON)
             assert jobs.enqueue(db, job, now=NOON)

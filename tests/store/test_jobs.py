@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import pytest
@@ -95,7 +96,7 @@ def test_what_fails_waits_longer_each_time_and_is_dead_in_the_end(app: App) -> N
     for attempt in range(1, MOST_ATTEMPTS + 1):
         held = claimed(app, now=now)
         assert held.attempts == attempt
-        again = app.store.write(lambda db, held=held, now=now: jobs.fail(db, held, "no luck", now=now))
+        again = app.store.write(functools.partial(jobs.fail, claim=held, error="no luck", now=now))
         with app.store.reading() as db:
             due = jobs.next_due(db, ["k"])
         assert again is (attempt < MOST_ATTEMPTS)
