@@ -12,7 +12,7 @@ import pytest
 from builders import HashEmbedder, caller_of
 from nrem.errors import Conflict
 from nrem.runtime.app import App
-from nrem.runtime.kinds import Kind, Work
+from nrem.runtime.kinds import JobKind, Work
 from nrem.runtime.worker import Worker
 from nrem.store import jobs
 
@@ -41,7 +41,7 @@ def test_a_job_whose_process_was_killed_is_begun_again(home: Path) -> None:
     assert [live_and_die(home) for _ in range(3)] == [(job.id, 1), (job.id, 2), (job.id, 3)]
     begun: list[Work] = []
     with App.open(home, embedder=HashEmbedder()) as app:
-        worker = Worker(app, {"k": Kind(run=lambda app, work: begun.append(work))})
+        worker = Worker(app, {"k": JobKind(run=lambda app, work: begun.append(work))})
         assert (worker.run_one(), worker.run_one()) == (True, False)
         [work] = begun
         assert (work.claim.id, work.claim.fence, work.claim.attempts) == (job.id, 4, 4)

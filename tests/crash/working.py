@@ -7,7 +7,7 @@ from pathlib import Path
 
 from builders import HashEmbedder
 from nrem.runtime.app import App
-from nrem.runtime.kinds import Kind, Work
+from nrem.runtime.kinds import JobKind, Work
 from nrem.runtime.worker import Worker
 
 
@@ -18,7 +18,7 @@ def hang(app: App, work: Work) -> None:
 
 def main() -> None:
     app = App.open(Path(sys.argv[1]), embedder=HashEmbedder())
-    Worker(app, {"k": Kind(run=hang)}).run_one()
+    Worker(app, {"k": JobKind(run=hang)}).run_one()
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import pytest
 from builders import NOON, Call, HashEmbedder, ManualClock
 from nrem.policy.schedule import Cron, Every, Missed, Schedule
 from nrem.runtime.app import App
-from nrem.runtime.kinds import KINDS, Kind
+from nrem.runtime.kinds import KINDS, JobKind
 from nrem.runtime.scheduler import LONGEST_SLEEP, Scheduler
 from nrem.runtime.worker import Worker
 from nrem.store import jobs
@@ -24,7 +24,7 @@ def never(app: App, work: object) -> None:
 
 def scheduler(app: App, planned: Schedule | Callable[[object], Schedule | None] = DAILY) -> Scheduler:
     how = planned if callable(planned) else lambda settings: planned
-    return Scheduler(app, {"k": Kind(run=never, schedule=how)})
+    return Scheduler(app, {"k": JobKind(run=never, schedule=how)})
 
 
 def slots(app: App, agent: str = "ana") -> list[int]:
@@ -132,6 +132,21 @@ def test_what_has_no_schedule_is_not_queued(app: App, clock: ManualClock) -> Non
     clock.advance(days=9)
     assert planner.tick(clock.time) == LONGEST_SLEEP
     assert slots(app) == []
+
+
+def test_what_was_switched_off_begins_anew(app: App, clock: ManualClock) -> None:
+    planned: list[Schedule | None] = [DAILY]
+    planner = scheduler(app, lambda settings: planned[0])
+    planner.tick(clock.time)
+    planned[0] = None
+    planner.tick(clock.time)
+    clock.advance(days=9)
+    planned[0] = DAILY
+    planner.tick(clock.time)
+    assert slots(app) == []
+    clock.advance(days=1)
+    planner.tick(clock.time)
+    assert slots(app) == [15 + 9 * 24]
 
 
 def test_a_look_that_finds_nothing_writes_nothing(app: App, clock: ManualClock) -> None:

@@ -9,7 +9,7 @@ import pytest
 from builders import NOON, ManualClock
 from nrem.errors import Unavailable
 from nrem.runtime.app import App
-from nrem.runtime.kinds import Kind, Work
+from nrem.runtime.kinds import JobKind, Work
 from nrem.runtime.worker import LEASE_MILLIS, Worker
 from nrem.store import jobs
 from nrem.store.driver import Connection
@@ -43,7 +43,7 @@ def listed(app: App) -> list[Job]:
 
 
 def worker(app: App, run: Callable[[App, Work], None], ticks: Ticks | None = None) -> Worker:
-    return Worker(app, {"k": Kind(run=run)}, monotonic=ticks or Ticks())
+    return Worker(app, {"k": JobKind(run=run)}, monotonic=ticks or Ticks())
 
 
 def test_a_job_is_done_with_what_it_is_for(app: App) -> None:

@@ -8,7 +8,7 @@ import pytest
 from builders import NOON, Call
 from nrem.errors import Conflict, NotFound
 from nrem.runtime.app import App
-from nrem.store import jobs
+from nrem.store import jobs, scopes
 from nrem.store.jobs import KEPT_MILLIS, MOST_ATTEMPTS, Claim, New
 
 TTL = 1000
@@ -155,8 +155,17 @@ def test_what_was_done_long_ago_is_forgotten(app: App) -> None:
     assert states(app) == ["queued"]
 
 
-def test_the_jobs_of_a_removed_agent_go_with_it(app: App, call: Call) -> None:
+def test_the_jobs_of_a_removed_agent_go_with_it_and_none_comes_after(app: App, call: Call) -> None:
     add(app)
-    call("remove_agent", agent="ana", erase=True)
+    number = app.scope("ana").number
+    app.store.write(lambda db: jobs.set_slot(db, number, "k", NOON))
+    app.store.write(lambda db: scopes.mark_removed(db, number, now=NOON))
     assert claim(app) is None
+    assert add(app, "late") is False
+    app.store.write(lambda db: jobs.set_slot(db, number, "late", NOON))
+    while app.store.write(lambda db: scopes.erase_step(db, number)):
+        pass
+    app.store.write(lambda db: scopes.drop(db, number))
     assert states(app) == []
+    with app.store.reading() as db:
+        assert jobs.slots(db) == {}

@@ -24,7 +24,7 @@ class Work:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
+class JobKind:
     run: Callable[[App, Work], None]
     """Does it, and does it again without harm: a job can be begun more than once."""
     schedule: Callable[[Config], Schedule | None] = lambda settings: None
@@ -35,8 +35,8 @@ def _prune(app: App, work: Work) -> None:
     prune(app.store, app.settings(work.scope), work.scope, days=None, now=app.clock.now())
 
 
-KINDS: Mapping[str, Kind] = {
-    "prune": Kind(
+KINDS: Mapping[str, JobKind] = {
+    "prune": JobKind(
         run=_prune, schedule=lambda settings: Cron(expression="40 3 * * *", zone=settings.time.zone)
     ),
 }

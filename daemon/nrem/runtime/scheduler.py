@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 
 from nrem.model import Scope
 from nrem.policy import schedule
 from nrem.runtime.app import App
-from nrem.runtime.kinds import Kind
+from nrem.runtime.kinds import JobKind
 from nrem.store import jobs, scopes
 from nrem.store.driver import Connection
 
@@ -18,7 +19,7 @@ LONGEST_SLEEP = 30_000
 class Scheduler:
     """Queues a job for each slot of each agent's schedules, once, whatever the clock does."""
 
-    def __init__(self, app: App, kinds: Mapping[str, Kind]) -> None:
+    def __init__(self, app: App, kinds: Mapping[str, JobKind]) -> None:
         self._app = app
         self._kinds = kinds
 
@@ -32,9 +33,11 @@ class Scheduler:
         for scope in agents:
             for kind, how in self._kinds.items():
                 planned = how.schedule(self._app.settings(scope))
+                last = known.get((scope.number, kind))
                 if planned is not None:
-                    last = known.get((scope.number, kind))
                     wait = min(wait, self._look(scope, kind, planned, last, now))
+                elif last is not None:  # what was switched off begins anew when it is on again
+                    self._app.store.write(functools.partial(jobs.drop_slot, scope=scope.number, kind=kind))
         if any_old:
             self._app.store.write(lambda db: jobs.tidy(db, now=now))
         return max(wait, 0)

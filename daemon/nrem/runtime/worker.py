@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 
 from nrem.errors import Conflict, NremError
 from nrem.runtime.app import App
-from nrem.runtime.kinds import Kind, Work
+from nrem.runtime.kinds import JobKind, Work
 from nrem.store import jobs
 from nrem.store.jobs import Claim
 
@@ -25,7 +25,7 @@ class Worker:
     """Claims jobs and runs them; several threads may live in one."""
 
     def __init__(
-        self, app: App, kinds: Mapping[str, Kind], *, monotonic: Callable[[], float] = time.monotonic
+        self, app: App, kinds: Mapping[str, JobKind], *, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._app = app
         self._kinds = kinds

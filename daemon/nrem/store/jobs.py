@@ -56,14 +56,22 @@ class New:
 
 
 def enqueue(db: Connection, job: New, *, now: int) -> bool:
-    """Add a job; False when one of the same kind, scope and key still waits or runs."""
-    return bool(
-        db.execute(
-            "insert or ignore into jobs (id, kind, scope, key, payload, state, due_at, created_at)"
-            " values (?, ?, ?, ?, ?, 'queued', ?, ?)",
-            (job.id, job.kind, job.scope, job.key, json.dumps(job.payload or {}), job.due_at, now),
-        ).rowcount
-    )
+    """Add a job; False when one of the same kind, scope and key waits or runs, or the scope was removed."""
+    added: int = db.execute(
+        "insert or ignore into jobs (id, kind, scope, key, payload, state, due_at, created_at)"
+        " select :id, :kind, scope, :key, :payload, 'queued', :due_at, :now from scopes"
+        " where scope = :scope and removed_at is null",
+        {
+            "id": job.id,
+            "kind": job.kind,
+            "scope": job.scope,
+            "key": job.key,
+            "payload": json.dumps(job.payload or {}),
+            "due_at": job.due_at,
+            "now": now,
+        },
+    ).rowcount
+    return added > 0
 
 
 def claim(db: Connection, kinds: Iterable[str], *, now: int, tick: int, ttl: int) -> Claim | None:
@@ -236,7 +244,16 @@ def slots(db: Connection) -> dict[tuple[int, str], int]:
 
 
 def set_slot(db: Connection, scope: int, kind: str, slot: int) -> None:
-    db.execute("insert or replace into schedules (scope, kind, slot) values (?, ?, ?)", (scope, kind, slot))
+    """Note the last slot that was looked at, unless the scope was removed."""
+    db.execute(
+        "insert or replace into schedules (scope, kind, slot)"
+        " select scope, ?, ? from scopes where scope = ? and removed_at is null",
+        (kind, slot, scope),
+    )
+
+
+def drop_slot(db: Connection, scope: int, kind: str) -> None:
+    db.execute("delete from schedules where scope = ? and kind = ?", (scope, kind))
 
 
 def enqueue_slot(db: Connection, job: New, *, now: int) -> bool:

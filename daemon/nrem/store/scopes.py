@@ -131,9 +131,9 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("jobs", "rowid"),
         ("schedules", "rowid"),
         ("recall_uses", "rowid"),
-        ("recall_sums", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
+        ("recall_sums", "rowid"),  # after what they are made from, which may be going on
         ("commits", "rowid"),
         ("watermarks", "rowid"),
         ("events", "seq"),
