@@ -183,4 +183,4 @@ def test_what_is_counted_is_read_from_one_index(app: App) -> None:
         steps = [row["detail"] for row in db.execute(f"explain query plan {counting}")]
     looked = [step for step in steps if "SUBQUERY" not in step]
     assert len(looked) > 1
-    assert all("USING COVERING INDEX idx_recall_events_organic" in step for step in looked)
+    assert all("USING COVERING INDEX idx_recall_events_memory" in step for step in looked)
