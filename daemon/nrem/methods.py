@@ -277,6 +277,7 @@ class Methods(abc.ABC):
         as_of: str | None = None,
         explain: bool | None = None,
         observe: bool | None = None,
+        purpose: Literal["cron", "dream", "replay"] | None = None,
     ) -> wire.Recalled:
         """Find the memories that answer a question best."""
         found: wire.Recalled = self._run(
@@ -307,7 +308,23 @@ class Methods(abc.ABC):
                 "as_of": as_of,
                 "explain": explain,
                 "observe": observe,
+                "purpose": purpose,
             },
+        )
+        return found
+
+    def mark_used(
+        self,
+        recall_id: str,
+        memory_ids: list[str],
+        *,
+        agent: str | None = None,
+        verdict: Literal["used", "wrong"] | None = None,
+    ) -> wire.MarkedUsed:
+        """Say which memories of an answer helped, or which are wrong."""
+        found: wire.MarkedUsed = self._run(
+            "mark_used",
+            {"agent": agent, "recall_id": recall_id, "memory_ids": memory_ids, "verdict": verdict},
         )
         return found
 
@@ -610,6 +627,23 @@ class Methods(abc.ABC):
     def verify(self, *, agent: str | None = None) -> wire.Diagnosis:
         """Compare an agent's database, git and ledger, and name everything that differs."""
         found: wire.Diagnosis = self._run("verify", {"agent": agent})
+        return found
+
+    def prune(self, *, agent: str | None = None, days: int | None = None) -> wire.Pruned:
+        """Delete the records of old recalls; what they say of memories is summed up first."""
+        found: wire.Pruned = self._run("prune", {"agent": agent, "days": days})
+        return found
+
+    def list_jobs(
+        self, *, state: Literal["queued", "running", "done", "dead"] | None = None, limit: int | None = None
+    ) -> wire.Jobs:
+        """List what is done in the background, newest first."""
+        found: wire.Jobs = self._run("list_jobs", {"state": state, "limit": limit})
+        return found
+
+    def retry_job(self, id: str) -> wire.Job:
+        """Queue a job anew that failed too often."""
+        found: wire.Job = self._run("retry_job", {"id": id})
         return found
 
     def create_backup(self) -> model.Backup:

@@ -29,7 +29,7 @@ LIBRARIES = {
     "watchdog": "watchdog",
 }
 """The libraries that nrem is to rest on, by the names of their modules."""
-IN_USE = ("click", "dulwich", "sqlite-utils", "sqlite-vec")
+IN_USE = ("click", "croniter", "dulwich", "sqlite-utils", "sqlite-vec")
 
 # An absolute path that only some machine has. Written so that this line doesn't match itself.
 MACHINE_PATH = re.compile(r"(?<![\w.~-])/(?:work|root|tmp/venv|home/[a-z_][\w-]*)(?![\w-])")

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from nrem.errors import Corrupt
-from nrem.model import RecallLine
+from nrem.model import AskedBy, RecallLine
 from nrem.runtime.app import App
 from nrem.runtime.publisher import Publisher
 from nrem.store import commits, recall_lines, scopes
@@ -256,8 +256,8 @@ def test_recall_lines_are_read_as_they_were_written(some: list[RecallLine]) -> N
 
 def test_a_changed_recall_line_is_named() -> None:
     line = RecallLine(
-        number=7, id="r", at=1, now=1, actor="a", ingress="i", query="q", query_hash=None, request="{}",
-        seq=1, config_hash="c", ranker="1", embedder=None, degraded="", hits=(("m", 0.5, 1.0),),
+        number=7, id="r", at=1, now=1, actor="a", ingress="i", asked_by=AskedBy.AGENT, day=0, query="q",
+        query_hash=None, question=5, request="{}", seq=1, config_hash="c", ranker="1", embedder=None, degraded="", hits=(("m", 0.5, 1.0),),
     )  # fmt: skip
     [(path, content)] = journal.render_recalls([line]).items()
     for changed in (
@@ -267,6 +267,7 @@ def test_a_changed_recall_line_is_named() -> None:
         content.replace(b"0.5", b"null"),
         content.replace(b'"number":7', b'"number":700'),
         content.replace(b'"query":"q",', b""),
+        content.replace(b'"agent"', b'"nobody"'),
     ):
         with pytest.raises(Corrupt) as caught:
             list(journal.parse_recalls({path: changed}))

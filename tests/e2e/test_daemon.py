@@ -24,9 +24,10 @@ import pytest
 from nrem import wire
 from nrem.client import Client, is_up
 from nrem.errors import Conflict, InputError, NotFound, Unavailable
+from nrem.model import By
 from nrem.runtime.app import App
 from nrem.runtime.service import DRAIN_SECONDS
-from nrem.store import events, memories
+from nrem.store import events, jobs, memories, scopes
 
 NREM = [sys.executable, "-c", "from nrem.surface.cli.main import main; main()"]
 
@@ -340,3 +341,20 @@ def test_a_reload_under_load_drops_nothing_and_refuses_what_is_wrong(
     refused = "the new configuration is refused, the old one stays: "
     assert len([line for line in log if line["message"].startswith(refused)]) == 2
     assert check(home, 1) == sum(served) + 1
+
+
+@pytest.mark.rows(9, 88)
+def test_what_is_queued_is_done_and_the_threads_end_with_the_daemon(
+    home: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NREM_VECTOR__ENABLED", "false")
+    with App.open(home, create=True) as app:
+        scope = app.store.write(
+            lambda db: scopes.add(db, "ana", By(actor="owner", cause="test", now=0)).number
+        )
+        job = jobs.New(id=app.clock.new_id(), kind="prune", scope=scope, due_at=0)
+        app.store.write(lambda db: jobs.enqueue(db, job, now=0))
+    with running(home, environment) as process, Client(home / "nrem.sock") as client:
+        wait_until(lambda: [known.state for known in client.list_jobs().jobs] == ["done"])
+        process.terminate()
+        assert process.wait(DRAIN_SECONDS) == 0

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from sqlite_utils import Database, Migrations
 
-from builders import Call, ManualClock, caller_of, rows_with
+from builders import NOON, Call, ManualClock, caller_of, rows_with
 from nrem.errors import Corrupt
 from nrem.runtime.app import App
-from nrem.store import driver, events, memories, migrations
+from nrem.store import driver, events, memories, migrations, signals
+from nrem.store.signals import Signal
 
 TABLES = {
     "store_meta",
@@ -197,3 +198,34 @@ def test_two_homes_hold_two_stores(app: App, call: Call, tmp_path: Path) -> None
     app.close()
     assert b"almonds" not in (app.home / "nrem.db").read_bytes()
     assert b"walnuts" not in (other_home / "nrem.db").read_bytes()
+
+
+@pytest.mark.rows(2, 50)
+def test_recalls_from_before_the_signals_are_counted_too(home: Path, clock: ManualClock) -> None:
+    home.mkdir()
+    older = driver.connect(home / "nrem.db", read_only=False, fresh=True)
+    migrations.steps.apply(Database(older, execute_plugins=False), stop_before="m007_signals")
+    older.execute("insert into scopes (name, created_at) values ('ana', 0)")
+    for id, at, ingress, query in (
+        ("a", NOON, "mcp", "walnut cake"),
+        ("b", NOON + 1, "cli", "Cake of walnut?"),
+        ("c", NOON + 2, "mcp", "zeppelin"),
+    ):
+        older.execute(
+            "insert into recalls (scope, id, at, now, actor, ingress, query, request, seq, config_hash,"
+            " ranker, degraded) values (1, ?, ?, 0, 'x', ?, ?, '{}', 1, '', '', '')",
+            (id, at, ingress, query),
+        )
+        if id != "c":
+            older.execute(
+                "insert into recall_events (scope, recall_id, memory_id, rank, score, coverage, ts_ms)"
+                " values (1, ?, 'm', 2, 0.5, 1.0, ?)",
+                (id, at),
+            )
+    older.close()
+    with App.open(home, clock=clock) as app, app.store.reading() as db:
+        found = signals.read(db, 1)
+        assert found == {"m": Signal(memory="m", exposures=1, weight=0.5, last_at=NOON + 1)}
+        assert [miss.query for miss in signals.misses(db, 1)] == ["zeppelin"]
+        rows = db.execute("select asked_by, day from recalls order by at").fetchall()
+        assert [tuple(row) for row in rows] == [("agent", 20605), ("human", 20605), ("agent", 20605)]

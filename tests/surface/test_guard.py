@@ -92,6 +92,7 @@ def test_every_operation_of_another_agent_is_not_found(url: str, token: Token, n
         "commit": "main",
         "a": "yesterday",
         "query": "x",
+        "memory_ids": ["x"],
     }
     given = {field: body[field] for field in body.keys() & operation.takes.model_fields.keys()}
     admin = token("ana", rights=["admin"])
@@ -352,6 +353,10 @@ def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call
         "nrem_db_size_bytes",
         "# TYPE nrem_provider_requests_total counter",
         "nrem_wal_size_bytes",
+        "nrem_jobs_pending 0.0",
+        "nrem_oldest_pending_job_seconds 0.0",
+        "# TYPE nrem_jobs_total counter",
+        "nrem_lease_takeovers_total 0.0",
         "nrem_last_backup_timestamp_seconds 1.7803152e+09",
     ):
         assert line in text

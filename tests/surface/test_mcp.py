@@ -116,11 +116,13 @@ def unified(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.rows(65)
 def test_every_tool_that_is_listed_can_be_called(talk: Talk, call: Call) -> None:
     known = call("remember", agent="ana", content="Berta likes coffee")["id"]
+    recall = call("recall", agent="ana", query="coffee")["recall_id"]
+    samples = SAMPLES | {"mark_used": {"recall_id": recall, "memory_ids": [known]}}
 
     async def check(client: Client) -> list[str]:
         tools = (await client.list_tools()).tools
         for tool in tools:
-            arguments = SAMPLES.get(tool.name, {"id": known})
+            arguments = samples.get(tool.name, {"id": known})
             jsonschema.validate(arguments, tool.input_schema)
             result = await client.call_tool(tool.name, arguments)
             assert not result.is_error, result
@@ -144,6 +146,7 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "learn_procedure": (False, False, True, False),
         "record_episode": (False, False, False, False),
         "recall": (True, False, False, False),
+        "mark_used": (False, False, True, False),
         "list_memories": (True, False, False, False),
         "forget": (False, True, True, False),
         "checkpoint": (False, False, True, False),
@@ -281,7 +284,7 @@ def test_a_recall_reads_as_memories_between_rules(use: Use, call: Call, clock: M
         "---\n"
         "[Type: episodic | Category: general | 2026-06-02T12:00:00+00:00]\n"
         "tea",
-        f"Ids, in this order: {first}, {second}",
+        f"Ids, in this order: {first}, {second}. Recall: {found.structured_content['recall_id']}",
     ]
     assert "score" not in json.dumps(found.structured_content).lower()
     [brief, _] = found.structured_content["memories"]

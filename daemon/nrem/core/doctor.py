@@ -17,7 +17,7 @@ from nrem.errors import ConfigError, Corrupt, NremError
 from nrem.model import Finding, Level, iso
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
-from nrem.store import backup, checks, driver, migrations, scopes, vectors
+from nrem.store import backup, checks, driver, jobs, migrations, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
 
@@ -46,6 +46,7 @@ IDS = {
     "NR047": "vectors",
     "NR048": "clock",
     "NR049": "backups",
+    "NR050": "jobs",
 }
 """Every finding there is; docs/doctor.md explains each."""
 
@@ -216,6 +217,7 @@ def _inside(patient: _Patient, deep: bool) -> Iterator[Finding]:
     yield from _guarded("NR047", _vectors(patient))
     yield from _guarded("NR048", _clock(patient))
     yield from _guarded("NR049", _backups(patient))
+    yield from _guarded("NR050", _jobs(db))
 
 
 def _guarded(id: str, found: Iterator[Finding]) -> Iterator[Finding]:
@@ -331,6 +333,15 @@ def _backups(patient: _Patient) -> Iterator[Finding]:
         yield _finding("NR049", "warning", said, "nrem backup create; keep copies on another disk too")
     else:
         yield _finding("NR049", "ok", said)
+
+
+def _jobs(db: Connection) -> Iterator[Finding]:
+    dead = jobs.list_(db, state="dead", limit=5)
+    for job in dead:
+        message = f"{job.kind} of {job.agent} failed {job.attempts} times: {job.last_error}"
+        yield _finding("NR050", "warning", message, f"mend the cause, then nrem jobs retry {job.id}")
+    if not dead:
+        yield _finding("NR050", "ok", "none failed for good")
 
 
 def _finding(id: str, level: Level, message: str, hint: str | None = None) -> Finding:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
 from nrem.config import Config
 from nrem.core.answer import Answer, answer
 from nrem.core.scrub import Scrubber
-from nrem.model import Caller, Scope
+from nrem.model import AskedBy, Caller, Scope
 from nrem.models.embeddings import Embedder
-from nrem.policy import ranking, terms
+from nrem.policy import ranking, terms, timewords
 from nrem.policy.chain import canonical
 from nrem.store import recalls
 from nrem.store.database import Database
@@ -53,7 +54,8 @@ def ranker() -> str:
 def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> recalls.Recall:
     """Return what is written down about an answer."""
     found, asked = answered.found, answered.asked
-    given = request.model_dump(mode="json", exclude={"agent", "query", "embedding"}, exclude_defaults=True)
+    left_out = {"agent", "query", "embedding", "purpose"}
+    given = request.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
     if request.budget is not None and "limit" in request.model_fields_set:
         given["limit"] = request.limit  # beside a budget it matters whether it was given
     if request.embedding is not None:
@@ -69,7 +71,10 @@ def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> rec
         now=asked.now,
         actor=by.caller.actor,
         ingress=by.caller.ingress,
+        asked_by=_asked_by(request, by.caller),
+        day=timewords.local_day(by.at, ZoneInfo(settings.time.zone)),
         query=asked.text,
+        question=terms.question_key(asked.terms, asked.text),
         request=canonical(given),
         seq=found.state.seq,
         config_hash=settings.fingerprint,
@@ -82,3 +87,11 @@ def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> rec
             for memory, place, share in zip(found.memories, found.places, found.coverage(), strict=True)
         ),
     )
+
+
+def _asked_by(request: Recall, caller: Caller) -> AskedBy:
+    """Return what stands behind a recall. What is asked for can only take it out of what counts."""
+    if request.purpose is not None:
+        return AskedBy(request.purpose)
+    # Nobody but the owner can come in by this door: who has a token is told apart by it.
+    return AskedBy.HUMAN if caller.ingress == "cli" else AskedBy.AGENT

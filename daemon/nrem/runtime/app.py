@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
 
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
-from nrem.core import agents, erase
+from nrem.core import agents, erase, jobs
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
@@ -27,6 +29,23 @@ WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
 
 log = logging.getLogger("nrem.app")
+
+
+class Tally:
+    """How jobs ended since this process began."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.results: Counter[tuple[str, str]] = Counter()
+        self.takeovers = 0
+
+    def claimed(self, *, taken_over: bool) -> None:
+        with self._lock:
+            self.takeovers += taken_over
+
+    def ended(self, kind: str, result: str) -> None:
+        with self._lock:
+            self.results[kind, result] += 1
 
 
 class App:
@@ -48,6 +67,7 @@ class App:
         self.embedder = embedder
         self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
+        self.tally = Tally()
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
@@ -74,6 +94,7 @@ class App:
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
         workspaces.clear_arriving()
+        jobs.release(store)
         agents.finish_removals(store, workspaces)
         for problem in erase.finish(store, workspaces, clock=clock):
             log.warning("an erasure is not finished: %s", problem.message)

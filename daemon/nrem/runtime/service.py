@@ -10,6 +10,7 @@ import signal
 import socket
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -23,8 +24,11 @@ from nrem.core import reembed
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
 from nrem.runtime.app import App
+from nrem.runtime.kinds import KINDS
 from nrem.runtime.publisher import Publisher
 from nrem.runtime.pusher import Pusher
+from nrem.runtime.scheduler import LONGEST_SLEEP, Scheduler
+from nrem.runtime.worker import Worker
 
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0
@@ -32,6 +36,7 @@ HEADER_BYTES = 64 << 10
 BACKFILL_SECONDS = 30.0
 PUBLISH_SECONDS = 10.0
 PUSH_SECONDS = 10.0
+WORKERS = 2
 
 log = logging.getLogger("nrem.service")
 
@@ -57,7 +62,7 @@ def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> Non
                 timeout_graceful_shutdown=DRAIN_SECONDS,
             )
         )
-        with _backfilling(app), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        with _backfilling(app), _working(app), asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
             runner.run(_live(app, server, listeners, reload))
 
 
@@ -176,6 +181,38 @@ def _pushing(app: App) -> Iterator[None]:
     finally:
         stop.set()
         thread.join(PUSH_SECONDS)
+
+
+@contextlib.contextmanager
+def _working(app: App) -> Iterator[None]:
+    """Queue and do jobs, in threads of their own; at the end, wait for what was begun."""
+    stop = threading.Event()
+    worker, scheduler = Worker(app, KINDS), Scheduler(app, KINDS)
+
+    def schedule() -> None:
+        wait = 0
+        while not stop.wait(wait / 1000):
+            try:
+                wait = scheduler.tick(app.clock.now())
+                worker.wake()
+            except NremError as error:
+                log.warning("nothing can be scheduled: %s", error.message)
+                wait = LONGEST_SLEEP
+
+    threads = [
+        threading.Thread(target=schedule, name="nrem-scheduler", daemon=True),
+        *(threading.Thread(target=worker.live, name=f"nrem-worker-{i}", daemon=True) for i in range(WORKERS)),
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        worker.stop()
+        deadline = time.monotonic() + DRAIN_SECONDS
+        for thread in threads:
+            thread.join(max(deadline - time.monotonic(), 0))
 
 
 class _Server(uvicorn.Server):

@@ -11,6 +11,7 @@ from sqlite_utils import Migrations
 
 from nrem.clock import Clock
 from nrem.errors import Corrupt
+from nrem.policy import terms
 from nrem.store import backup, driver, reindex
 
 steps = Migrations("nrem")
@@ -94,8 +95,27 @@ def m006_erasures(db: sqlite_utils.Database) -> None:
 
 
 @steps()
+def m007_signals(db: sqlite_utils.Database) -> None:
+    for statement in _M007.split(";\n\n"):
+        db.conn.execute(statement)
+    for row in db.conn.execute("select rowid, query from recalls").fetchall():
+        key = terms.question_key(terms.for_query(row[1]), row[1])
+        db.conn.execute("update recalls set question = ? where rowid = ?", (key, row[0]))
+    db.conn.execute(
+        "update recall_events set day = ts_ms / 86400000, question = (select question from recalls r"
+        " where r.scope = recall_events.scope and r.id = recall_events.recall_id)"
+    )
+
+
+@steps()
 def m008_recalls_in_git(db: sqlite_utils.Database) -> None:
     for statement in _M008.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
+def m009_jobs(db: sqlite_utils.Database) -> None:
+    for statement in _M009.split(";\n\n"):
         db.conn.execute(statement)
 
 
@@ -395,6 +415,59 @@ create index idx_rewritten_commits_new on rewritten_commits (scope, new);
 create index idx_rewritten_commits_erasure on rewritten_commits (erasure)
 """
 
+_M007 = """
+alter table recalls add column asked_by text not null default 'agent'
+    check (asked_by in ('human', 'agent', 'cron', 'dream', 'replay'));
+
+alter table recalls add column day integer not null default 0;
+
+alter table recalls add column question integer not null default 0;
+
+alter table recalls add column best real not null default 0;
+
+update recalls set day = at / 86400000, asked_by = case when ingress = 'cli' then 'human' else 'agent' end,
+    best = coalesce((select max(coverage) from recall_events e
+        where e.scope = recalls.scope and e.recall_id = recalls.id), 0);
+
+create index idx_recalls_day on recalls (scope, day);
+
+-- What is counted is in one index, in the order in which it is counted: 1 of each memory, day and question.
+alter table recall_events add column organic integer not null default 1;
+
+alter table recall_events add column day integer not null default 0;
+
+alter table recall_events add column question integer not null default 0;
+
+drop index idx_recall_events_memory;
+
+create index idx_recall_events_memory on recall_events
+    (scope, memory_id, organic, day, question, ts_ms, rank, coverage);
+
+create table recall_uses (
+    scope integer not null references scopes,
+    recall_id text not null,
+    memory_id text not null,
+    verdict text not null check (verdict in ('used', 'wrong')),
+    actor text not null,
+    at integer not null,
+    primary key (scope, recall_id, memory_id, verdict)
+);
+
+-- What recalls that are pruned had said; those of the days before rolled_day are in it.
+create table recall_sums (
+    scope integer not null references scopes,
+    memory_id text not null,
+    exposures integer not null,
+    weight real not null,
+    uses integer not null,
+    wrongs integer not null,
+    last_at integer not null,
+    primary key (scope, memory_id)
+);
+
+alter table scopes add column rolled_day integer not null default 0
+"""
+
 _M008 = """
 alter table scopes add column last_recall integer not null default 0;
 
@@ -427,5 +500,39 @@ create table remotes (
     failures integer not null,                -- since the last success
     error text,
     diverged integer not null
+)
+"""
+
+_M009 = """
+create table jobs (
+    rowid integer primary key autoincrement,  -- the order in which they came
+    id text not null unique,
+    kind text not null,
+    scope integer not null references scopes,
+    key text not null,                        -- tells it from others of its kind
+    payload text not null,
+    state text not null check (state in ('queued', 'running', 'done', 'dead')),
+    due_at integer not null,
+    lease_until integer,                      -- by a clock of the process that has it
+    fence integer not null default 0,         -- grows with every claim
+    attempts integer not null default 0,
+    last_error text,
+    created_at integer not null,
+    finished_at integer
+);
+
+create unique index idx_jobs_key on jobs (kind, scope, key) where state in ('queued', 'running');
+
+create index idx_jobs_slot on jobs (scope, kind, key);
+
+create index idx_jobs_due on jobs (state, due_at);
+
+create index idx_jobs_finished on jobs (finished_at) where state = 'done';
+
+create table schedules (
+    scope integer not null references scopes,
+    kind text not null,
+    slot integer not null,                    -- the last one that was looked at
+    primary key (scope, kind)
 )
 """

@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable
 from typing import Any
 
-from nrem.model import RecallLine
+from nrem.model import AskedBy, RecallLine
 from nrem.store import recalls
 from nrem.store.driver import Connection
 
@@ -34,8 +34,9 @@ def lines(db: Connection, scope: int, first: int, *, hashed: bool) -> list[Recal
         for id, group in itertools.groupby(found, key=lambda row: str(row[0]))
     }
     rows = db.execute(
-        "select number, id, at, now, actor, ingress, query, query_hash, request, seq, config_hash, ranker,"
-        " embedder, degraded from recalls where scope = :scope and number >= :first order by number",
+        "select number, id, at, now, actor, ingress, asked_by, day, query, query_hash, question, request,"
+        " seq, config_hash, ranker, embedder, degraded from recalls"
+        " where scope = :scope and number >= :first order by number",
         values,
     ).fetchall()
     return [_line(dict(row), hits.get(row["id"], ()), salt if hashed else None) for row in rows]
@@ -47,8 +48,10 @@ def _line(row: dict[str, Any], hits: tuple[tuple[str, float, float], ...], salt:
     elif salt is not None:
         # The salt is not in git: whoever has only that cannot try questions out.
         digest = hmac.new(salt, row["query"].encode(), hashlib.sha256).hexdigest()
-        row |= {"query": None, "query_hash": digest, "request": "{}"}
-    return RecallLine(**row, hits=hits)
+        terms = hmac.new(salt, str(row["question"]).encode(), hashlib.sha256).digest()
+        question = int.from_bytes(terms[:8], "big", signed=True)
+        row |= {"query": None, "query_hash": digest, "question": question, "request": "{}"}
+    return RecallLine(**row | {"asked_by": AskedBy(row["asked_by"])}, hits=hits)
 
 
 def add_lines(db: Connection, scope: int, lines: Iterable[RecallLine]) -> int:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nrem.model import RecallLine
+from nrem.errors import InvalidField, NotFound
+from nrem.model import AskedBy, RecallLine
 from nrem.store.driver import Connection, Row
 
 
@@ -17,7 +18,12 @@ class Recall:
     now: int
     actor: str
     ingress: str
+    asked_by: AskedBy
+    day: int
+    """In the zone that was set when it was asked, counted from 1970-01-01."""
     query: str
+    question: int
+    """The same for questions with the same terms."""
     request: str
     seq: int
     config_hash: str
@@ -45,7 +51,8 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
         scope,
         RecallLine(
             number=counted[0], id=recall.id, at=recall.at, now=recall.now, actor=recall.actor,
-            ingress=recall.ingress, query=recall.query, query_hash=None, request=recall.request,
+            ingress=recall.ingress, asked_by=recall.asked_by, day=recall.day, query=recall.query,
+            query_hash=None, question=recall.question, request=recall.request,
             seq=recall.seq, config_hash=recall.config_hash, ranker=recall.ranker, embedder=recall.embedder,
             degraded=recall.degraded, hits=recall.hits,
         ),
@@ -56,20 +63,22 @@ def add(db: Connection, scope: int, recall: Recall) -> None:
 def insert(db: Connection, scope: int, line: RecallLine, *, vector_generation: int | None = None) -> None:
     """Write a recall down, with its hits and the use that they count."""
     db.execute(
-        "insert into recalls (scope, number, id, at, now, actor, ingress, query, query_hash, request, seq,"
-        " config_hash, ranker, embedder, degraded, vector_generation)"
-        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        "insert into recalls (scope, number, id, at, now, actor, ingress, asked_by, day, query, query_hash,"
+        " question, request, seq, config_hash, ranker, embedder, degraded, vector_generation, best)"
+        " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            scope, line.number, line.id, line.at, line.now, line.actor, line.ingress, line.query or "",
-            line.query_hash, line.request, line.seq, line.config_hash, line.ranker, line.embedder,
-            line.degraded, vector_generation,
+            scope, line.number, line.id, line.at, line.now, line.actor, line.ingress, line.asked_by,
+            line.day, line.query or "", line.query_hash, line.question, line.request, line.seq,
+            line.config_hash, line.ranker, line.embedder, line.degraded, vector_generation,
+            max((coverage for _, _, coverage in line.hits), default=0.0),
         ),
     )  # fmt: skip
+    organic = line.asked_by.is_organic
     db.executemany(
-        "insert into recall_events (scope, recall_id, memory_id, rank, score, coverage, ts_ms)"
-        " values (?, ?, ?, ?, ?, ?, ?)",
+        "insert into recall_events (scope, recall_id, memory_id, rank, score, coverage, ts_ms, organic, day,"
+        " question) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         [
-            (scope, line.id, memory, rank, score, coverage, line.at)
+            (scope, line.id, memory, rank, score, coverage, line.at, organic, line.day, line.question)
             for rank, (memory, score, coverage) in enumerate(line.hits, 1)
         ],
     )
@@ -96,8 +105,8 @@ def recount(db: Connection, scope: int, memory: str) -> None:
 
 
 _SELECT = (
-    "select id, at, now, actor, ingress, query, request, seq, config_hash, ranker, embedder, degraded,"
-    " vector_generation from recalls"
+    "select id, at, now, actor, ingress, asked_by, day, query, question, request, seq, config_hash, ranker,"
+    " embedder, degraded, vector_generation from recalls"
 )
 
 
@@ -170,4 +179,51 @@ def _recall(db: Connection, scope: int, row: Row) -> Recall:
         " order by rank",
         (scope, row["id"]),
     )
-    return Recall(**dict(row), hits=tuple(tuple(hit) for hit in hits))
+    known = dict(row) | {"asked_by": AskedBy(row["asked_by"])}
+    return Recall(**known, hits=tuple(tuple(hit) for hit in hits))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What somebody says of memories that an answer had."""
+
+    recall: str
+    memories: tuple[str, ...]
+    verdict: str
+    actor: str
+    at: int
+
+
+def mark(db: Connection, scope: int, given: Verdict) -> int:
+    """Note a verdict, once for each memory; return for how many it is new.
+
+    NotFound for a recall that this scope has not; InvalidField for memories that were not in its answer.
+    """
+    known = db.execute("select 1 from recalls where scope = ? and id = ?", (scope, given.recall)).fetchone()
+    if known is None:
+        raise NotFound(
+            f"there is no recall {given.recall}",
+            hint="the recall_id of an answer names it; one with observe=false has none",
+            code="recall_not_found",
+        )
+    answered = {
+        row[0]
+        for row in db.execute(
+            "select memory_id from recall_events where scope = ? and recall_id = ?", (scope, given.recall)
+        )
+    }
+    foreign = [memory for memory in given.memories if memory not in answered]
+    if foreign:
+        raise InvalidField(
+            "memory_ids",
+            f"were not in that answer: {', '.join(foreign)}",
+            hint="give ids of its hits",
+        )
+    return sum(
+        db.execute(
+            "insert or ignore into recall_uses (scope, recall_id, memory_id, verdict, actor, at)"
+            " values (?, ?, ?, ?, ?, ?)",
+            (scope, given.recall, memory, given.verdict, given.actor, given.at),
+        ).rowcount
+        for memory in dict.fromkeys(given.memories)
+    )

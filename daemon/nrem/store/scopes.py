@@ -128,8 +128,12 @@ def erase_step(db: Connection, scope: int) -> bool:
         return True
     for table, key in (
         ("memory_versions", "rowid"),
+        ("jobs", "rowid"),
+        ("schedules", "rowid"),
+        ("recall_uses", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
+        ("recall_sums", "rowid"),  # after what they are made from, which may be going on
         ("commits", "rowid"),
         ("watermarks", "rowid"),
         ("remotes", "rowid"),

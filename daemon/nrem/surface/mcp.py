@@ -231,7 +231,8 @@ def _found(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
         for memory, score in zip(memories, scores, strict=True)
     ]
     data = {"memories": briefs, "recall_id": given["recall_id"], "notes": notes}
-    return Answer(texts=(text or NOTHING_FOUND, *_ids(memories), *notes), data=data)
+    ids = [f"{line}. Recall: {given['recall_id']}" for line in _ids(memories)]  # for mark_used
+    return Answer(texts=(text or NOTHING_FOUND, *ids, *notes), data=data)
 
 
 def _listed(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:

@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 
 from nrem import __version__
-from nrem.core import backup
+from nrem.core import backup, jobs
 from nrem.runtime.app import App
 from nrem.wire import Changed, Recalled, Stored, StoredMany
 
@@ -84,6 +84,18 @@ class Metrics:
         for (provider, result), count in self._app.provider_calls().items():
             calls.add_metric([provider, result], count)
         yield calls
+        pending, late = jobs.waiting(self._app.store, now=self._app.clock.now())
+        yield GaugeMetricFamily("nrem_jobs_pending", "Jobs that are not done yet.", value=pending)
+        yield GaugeMetricFamily(
+            "nrem_oldest_pending_job_seconds", "How long the first of them is due.", value=late
+        )
+        ended = CounterMetricFamily("nrem_jobs", "Jobs by how they ended.", labels=["kind", "result"])
+        for (kind, result), count in dict(self._app.tally.results).items():
+            ended.add_metric([kind, result], count)
+        yield ended
+        yield CounterMetricFamily(
+            "nrem_lease_takeovers", "Jobs taken from whoever gave no sign.", value=self._app.tally.takeovers
+        )
         depth = GaugeMetricFamily("nrem_queue_depth", "What waits to be done.", labels=["queue"])
         depth.add_metric(["writes"], self._app.store.waiting())
         yield depth

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from nrem import wire
-from nrem.core import agents, backup, browse, doctor, push, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, jobs, push, reembed, tokens
 from nrem.core.bisect import bisect
 from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
@@ -17,6 +17,8 @@ from nrem.core.erase import erase
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.list_files import list_files
+from nrem.core.mark_used import mark_used
+from nrem.core.prune import prune
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import recall
@@ -259,6 +261,11 @@ def _verify(app: App, caller: Caller, request: wire.Verify) -> wire.Diagnosis:
     return verify(app.store, app.workspaces.of(scope), app.settings(scope), scope, now=app.clock.now())
 
 
+def _prune(app: App, caller: Caller, request: wire.Prune) -> wire.Pruned:
+    scope = app.scope(request.agent)
+    return prune(app.store, app.settings(scope), scope, days=request.days, now=app.clock.now())
+
+
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
     found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
     return wire.Diagnosis(findings=tuple(found))
@@ -279,6 +286,9 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
     "list_memories": lambda app, caller, r: browse.list_(app.store, app.scope(r.agent), r),
     "recall": _recall,
+    "mark_used": lambda app, caller, r: mark_used(
+        app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
+    ),
     "embed": lambda app, caller, r: reembed.embed(app.serving_embedder(), r),
     "reembed": _reembed,
     "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
@@ -305,6 +315,9 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "replay": _replay,
     "bisect": _bisect,
     "verify": _verify,
+    "prune": _prune,
+    "list_jobs": lambda app, caller, r: jobs.list_(app.store, r),
+    "retry_job": lambda app, caller, r: jobs.retry(app.store, r.id, clock=app.clock),
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

@@ -27,6 +27,8 @@ from nrem.wire.care import (
     Diagnosis,
     Doctor,
     ListBackups,
+    Prune,
+    Pruned,
 )
 from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
 from nrem.wire.common import (
@@ -34,6 +36,12 @@ from nrem.wire.common import (
     Input,
 )
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_agent_name, is_blank, slug
+from nrem.wire.jobs import (
+    Job,
+    JobRef,
+    Jobs,
+    ListJobs,
+)
 from nrem.wire.memories import (
     AsOf,
     Changed,
@@ -52,6 +60,8 @@ from nrem.wire.memories import (
     Hit,
     InitRunnerMemory,
     ListMemories,
+    MarkedUsed,
+    MarkUsed,
     MemoryRef,
     Page,
     Recall,
@@ -147,21 +157,29 @@ __all__ = [
     "Hit",
     "InitRunnerMemory",
     "Input",
+    "Job",
+    "JobRef",
+    "Jobs",
     "LeftOut",
     "ListAgents",
     "ListBackups",
     "ListFiles",
+    "ListJobs",
     "ListMemories",
     "ListTokens",
     "ListedFile",
     "ListedFiles",
     "Log",
     "LogEntry",
+    "MarkUsed",
+    "MarkedUsed",
     "MemoryChange",
     "MemoryRef",
     "NotRestored",
     "Operation",
     "Page",
+    "Prune",
+    "Pruned",
     "ReadFile",
     "ReadLog",
     "Recall",

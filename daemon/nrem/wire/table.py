@@ -28,10 +28,18 @@ from nrem.wire.care import (
     Diagnosis,
     Doctor,
     ListBackups,
+    Prune,
+    Pruned,
 )
 from nrem.wire.common import (
     AgentRef,
     Input,
+)
+from nrem.wire.jobs import (
+    Job,
+    JobRef,
+    Jobs,
+    ListJobs,
 )
 from nrem.wire.memories import (
     Changed,
@@ -45,6 +53,8 @@ from nrem.wire.memories import (
     Exported,
     Forgotten,
     ListMemories,
+    MarkedUsed,
+    MarkUsed,
     MemoryRef,
     Page,
     Recall,
@@ -230,6 +240,14 @@ OPERATIONS: Mapping[str, Operation] = {
             right=Right.READ,
         ),
         Operation(
+            name="mark_used",
+            summary="Say which memories of an answer helped, or which are wrong.",
+            route=f"POST {_A}/recalls/{{recall_id}}/used",
+            takes=MarkUsed,
+            gives=MarkedUsed,
+            right=Right.WRITE,
+        ),
+        Operation(
             name="embed",
             summary="Turn texts into vectors with the store's embedder.",
             route="POST /v1/embed",
@@ -411,6 +429,31 @@ OPERATIONS: Mapping[str, Operation] = {
             gives=Diagnosis,
             right=Right.READ,
             patience=3600.0,
+        ),
+        Operation(
+            name="prune",
+            summary="Delete the records of old recalls; what they say of memories is summed up first.",
+            route=f"POST {_A}/maintenance/prune",
+            takes=Prune,
+            gives=Pruned,
+            right=Right.ADMIN,
+            patience=3600.0,
+        ),
+        Operation(
+            name="list_jobs",
+            summary="List what is done in the background, newest first.",
+            route="GET /v1/jobs",
+            takes=ListJobs,
+            gives=Jobs,
+            right=Right.ADMIN,
+        ),
+        Operation(
+            name="retry_job",
+            summary="Queue a job anew that failed too often.",
+            route="POST /v1/jobs/{id}/retry",
+            takes=JobRef,
+            gives=Job,
+            right=Right.ADMIN,
         ),
         Operation(
             name="create_backup",

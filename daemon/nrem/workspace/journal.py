@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import Any
 
 from nrem.errors import Conflict, Corrupt
-from nrem.model import Event, RecallLine, StateRecord
+from nrem.model import AskedBy, Event, RecallLine, StateRecord
 from nrem.policy import chain
 from nrem.policy.chain import GENESIS, canonical
 
@@ -221,7 +221,9 @@ def _recall(line: bytes, where: str) -> RecallLine:
     hits = tuple(tuple(hit) if isinstance(hit, list) else () for hit in fields["hits"])
     if any(tuple(map(type, hit)) != (str, float, float) for hit in hits):
         raise _broken(where, "has a hit that is none")
-    return RecallLine(**fields | {"hits": hits})
+    if fields["asked_by"] not in set(AskedBy):
+        raise _broken(where, "was asked by nobody that there is")
+    return RecallLine(**fields | {"hits": hits, "asked_by": AskedBy(fields["asked_by"])})
 
 
 # Format
@@ -310,8 +312,11 @@ _RECALL: Mapping[str, tuple[type, ...]] = {
     "now": (int,),
     "actor": (str,),
     "ingress": (str,),
+    "asked_by": (str,),
+    "day": (int,),
     "query": (str, type(None)),
     "query_hash": (str, type(None)),
+    "question": (int,),
     "request": (str,),
     "seq": (int,),
     "config_hash": (str,),

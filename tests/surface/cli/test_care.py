@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import pytest
 from click.testing import CliRunner, Result
 
-from builders import Call, caller_of
+from builders import NOON, Call, ManualClock, caller_of
 from nrem.runtime.app import App
 from nrem.surface.cli.main import main
 
@@ -143,3 +143,18 @@ def test_doctor_needs_nothing_to_be_there(tmp_path: Path) -> None:
     assert code == 1
     assert [f["id"] for f in found["findings"] if f["level"] == "error"] == ["NR010"]
     assert list(tmp_path.iterdir()) == []
+
+
+# prune
+
+
+@pytest.mark.rows(9)
+def test_old_recalls_are_pruned_by_a_command(nrem: Nrem, answer: Answer, home: Path) -> None:
+    long_ago = ManualClock(NOON - 1000 * 86_400_000)
+    with App.open(home, clock=long_ago) as app:
+        call = caller_of(app)
+        call("remember", agent="ana", content="Luis likes tea")
+        call("recall", agent="ana", query="tea")
+    nrem("recall", "tea")
+    assert nrem("prune").stdout == "Deleted 1 recall with 1 hit.\n"
+    assert answer("prune", "--days", "1") == {"recalls": 0, "hits": 0}

@@ -372,3 +372,30 @@ def test_a_reembed_that_fails_leaves_the_old_vectors_in_use(
         assert "ollama did not answer" in refusal(6, "reembed")["message"]
     assert contents(answer("recall", "Lisbon", "--mode", "vector"))[0].startswith("The office")
     assert answer("reembed") == {"embedder": LOCAL, "made": 0, "failed": 0}
+
+
+# used
+
+
+@pytest.mark.rows(50)
+def test_what_helped_is_marked_once(nrem: Nrem, answer: Answer, lisbon: str) -> None:
+    recall = answer("recall", "where is the office?", "--limit", "1")["recall_id"]
+    assert nrem("used", recall, lisbon).stdout == "Marked 1 memory as used.\n"
+    assert nrem("used", recall, lisbon).stdout.splitlines() == [
+        "Marked 0 memories as used.",
+        "The others were marked so before.",
+    ]
+    assert answer("used", recall, lisbon, "--wrong") == {
+        "recall_id": recall,
+        "verdict": "wrong",
+        "marked": 1,
+    }
+
+
+def test_what_was_not_in_the_answer_cannot_have_helped(
+    answer: Answer, refusal: Refusal, remember: Remember, lisbon: str
+) -> None:
+    other = remember("Luis likes tea")
+    recall = answer("recall", "where is the office?", "--limit", "1", "--purpose", "cron")["recall_id"]
+    assert other in refusal(2, "used", recall, lisbon, other)["message"]
+    assert refusal(4, "used", "nope", lisbon)["code"] == "recall_not_found"
