@@ -257,7 +257,8 @@ def test_recall_lines_are_read_as_they_were_written(some: list[RecallLine]) -> N
 def test_a_changed_recall_line_is_named() -> None:
     line = RecallLine(
         number=7, id="r", at=1, now=1, actor="a", ingress="i", asked_by=AskedBy.AGENT, day=0, query="q",
-        query_hash=None, question=5, request="{}", seq=1, config_hash="c", ranker="1", embedder=None, degraded="", hits=(("m", 0.5, 1.0),),
+        query_hash=None, question=5, request="{}", seq=1,
+        config_hash="c", ranker="1", embedder=None, degraded="", hits=(("m", 0.5, 1.0),),
     )  # fmt: skip
     [(path, content)] = journal.render_recalls([line]).items()
     for changed in (
