@@ -1,0 +1,139 @@
+"""How likely a memory is needed again: a sum of named terms in log-odds, from its text and from its use.
+
+Pure arithmetic, no clock and no I/O: the same memories give the same numbers, and age is counted from the
+scope's newest organic event, so that a scope in which nothing happens does not change. docs/dreaming.md has
+the formula and what each weight is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nrem.model import Kind, Role
+from nrem.policy import prior
+
+VERSION = 1
+"""Raised with every change of what it returns."""
+
+KINDS = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.CONVERSATION})
+"""What a sweep takes lines from unless the settings say otherwise."""
+
+PRIOR_WEIGHT = 0.77
+EXPOSURE_WEIGHT = 0.39
+USE_WEIGHT = 0.66
+RECENCY_WEIGHT = 0.82
+WRONG_WEIGHT = -1.0
+BIAS = -0.81
+RECENCY_DAYS = 30
+DAY = 86_400_000
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A memory as a sweep sees it, with what its recalls say of it."""
+
+    id: str
+    text: str
+    kind: Kind
+    category: str
+    trusted: bool
+    created_at: int
+    updated_at: int
+    line_length: int
+    """Characters of its line as rendered, with the line end."""
+    section: str = ""
+    """The heading that its line stands under."""
+    role: Role | None = None
+    pinned: bool = False
+    importance: float = 0.5
+    importance_given: bool = False
+    """Whether a caller said how important it is; otherwise the number was guessed from the text."""
+    expired: bool = False
+    exposure: float = 0.0
+    """The sum of coverage / rank over its organic exposures, one for each query and day."""
+    uses: int = 0
+    wrongs: int = 0
+    last_organic_at: int | None = None
+    """When it was last shown to or used by somebody; None = never."""
+    incumbent: bool = False
+    """It has a line now."""
+    barred: bool = False
+    """A person removed its line."""
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """P(needed again), and the terms that add up to its log-odds."""
+
+    id: str
+    p: float
+    terms: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """The scores of many candidates, as parallel arrays in their order."""
+
+    ids: tuple[str, ...]
+    p: Floats
+    terms: Mapping[str, Floats]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def of(self, place: int) -> Score:
+        """Return one score; terms that are nothing are left out."""
+        terms = {name: float(values[place]) for name, values in self.terms.items() if values[place] != 0}
+        return Score(id=self.ids[place], p=float(self.p[place]), terms=terms)
+
+
+def score(
+    candidates: Sequence[Candidate], *, newest: int, background: prior.Background | None = None
+) -> Scores:
+    """Return P(needed again) of each candidate; `newest` is the scope's newest organic event.
+
+    Without a background, how rare a word is comes from the candidates' own texts.
+    """
+    texts = [candidate.text for candidate in candidates]
+    known = background if background is not None else prior.count(texts)
+    terms = {name: PRIOR_WEIGHT * value for name, value in prior.terms(texts, known).items()}
+    age = np.array([_age(candidate, newest) for candidate in candidates], dtype=np.float64)
+    terms["base"] = terms["base"] + BIAS
+    terms["shown"] = EXPOSURE_WEIGHT * np.log1p([max(c.exposure, 0) for c in candidates])
+    terms["used"] = USE_WEIGHT * np.log1p([c.uses for c in candidates])
+    terms["recent"] = RECENCY_WEIGHT * np.exp(-age / RECENCY_DAYS)
+    terms["wrong"] = WRONG_WEIGHT * np.log1p([c.wrongs for c in candidates])
+    total = np.sum(list(terms.values()), axis=0)
+    return Scores(ids=tuple(c.id for c in candidates), p=1 / (1 + np.exp(-total)), terms=terms)
+
+
+def _age(candidate: Candidate, newest: int) -> float:
+    """Return the days between a memory's last organic event and the scope's."""
+    last = max(candidate.updated_at, candidate.last_organic_at or candidate.updated_at)
+    return max(newest - last, 0) / DAY
+
+
+def obstacle(candidate: Candidate, *, kinds: frozenset[Kind] = KINDS) -> str | None:
+    """Say why a memory may have no line of a sweep's making; None = it may have one."""
+    if not candidate.trusted:
+        return "it comes from an untrusted source"
+    if candidate.barred:
+        return "a person removed its line"
+    if candidate.superseded_by is not None:
+        return f"it was replaced by {candidate.superseded_by}"
+    if candidate.expired:
+        return "it has expired"
+    if candidate.pinned:
+        return None
+    if candidate.kind not in kinds:
+        return f"kind {candidate.kind} is not among dream.kinds"
+    if candidate.wrongs > candidate.uses:
+        return "it was marked wrong more often than used"
+    return None
