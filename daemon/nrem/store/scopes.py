@@ -128,6 +128,11 @@ def erase_step(db: Connection, scope: int) -> bool:
         return True
     for table, key in (
         ("memory_versions", "rowid"),
+        ("memory_promotions", "rowid"),
+        ("promotion_bars", "memory_id"),
+        ("proposals", "id"),
+        ("sweeps", "id"),
+        ("memory_blocks", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
         ("commits", "rowid"),
