@@ -150,6 +150,7 @@ class Chat(_Section):
 
 class Recall(_Section):
     profile: Literal["default", "agentos"] = Field("default", description="How hits are scored.")
+    retention_days: Limit = Field(180, description="Days for which the record of a recall is kept, or none.")
 
 
 class Time(_Section):

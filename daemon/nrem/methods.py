@@ -276,6 +276,7 @@ class Methods(abc.ABC):
         expired: bool | None = None,
         explain: bool | None = None,
         observe: bool | None = None,
+        purpose: Literal["cron", "dream", "replay"] | None = None,
     ) -> wire.Recalled:
         """Find the memories that answer a question best."""
         found: wire.Recalled = self._run(
@@ -305,7 +306,23 @@ class Methods(abc.ABC):
                 "expired": expired,
                 "explain": explain,
                 "observe": observe,
+                "purpose": purpose,
             },
+        )
+        return found
+
+    def mark_used(
+        self,
+        recall_id: str,
+        memory_ids: list[str],
+        *,
+        agent: str | None = None,
+        verdict: Literal["used", "wrong"] | None = None,
+    ) -> wire.MarkedUsed:
+        """Say which memories of an answer helped, or which are wrong."""
+        found: wire.MarkedUsed = self._run(
+            "mark_used",
+            {"agent": agent, "recall_id": recall_id, "memory_ids": memory_ids, "verdict": verdict},
         )
         return found
 
@@ -514,6 +531,11 @@ class Methods(abc.ABC):
     def log(self, *, agent: str | None = None, limit: int | None = None) -> wire.Log:
         """List the commits of an agent's workspace, newest first."""
         found: wire.Log = self._run("log", {"agent": agent, "limit": limit})
+        return found
+
+    def prune(self, *, agent: str | None = None, days: int | None = None) -> wire.Pruned:
+        """Delete the records of old recalls; what they say of memories is summed up first."""
+        found: wire.Pruned = self._run("prune", {"agent": agent, "days": days})
         return found
 
     def create_backup(self) -> model.Backup:

@@ -75,6 +75,20 @@ class Right(StrEnum):
     """Everything, for the agents that it reaches."""
 
 
+class AskedBy(StrEnum):
+    """What stands behind a recall. Only people and agents at work say by it that a memory is of use."""
+
+    HUMAN = "human"
+    AGENT = "agent"
+    CRON = "cron"
+    DREAM = "dream"
+    REPLAY = "replay"
+
+    @property
+    def is_organic(self) -> bool:
+        return self in (AskedBy.HUMAN, AskedBy.AGENT)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
     """Who is asking, through which door, what they may do and to whom, and how far their text is trusted."""

@@ -73,12 +73,26 @@ def test_every_operation_of_ben_leaves_ana_as_she_is(call: Call, chain: Chain, o
     bens = call("remember", agent="ben", content="ben's note", category="shared")["id"]
     page, agent, events = call("list_memories", agent="ana"), call("show_agent", agent="ana"), chain("ana")
     body = NEEDS.get(operation, {}) | ({"id": bens} if operation in BY_ID else {})
+    if operation == "mark_used":
+        body = {"recall_id": call("recall", agent="ben", query="note")["recall_id"], "memory_ids": [bens]}
     answer = call(operation, agent="ben", **body)
     assert not any(id in str(answer) for id in anas)
     assert "ana" not in str(answer)
     assert call("list_memories", agent="ana") == page
     assert call("show_agent", agent="ana") == agent
     assert chain("ana") == events
+
+
+@pytest.mark.rows(3)
+def test_a_recall_of_another_agent_is_not_found(call: Call) -> None:
+    call("remember", agent="ana", content="a secret plan")
+    found = call("recall", agent="ana", query="plan")
+    answers = []
+    for tried in (found["recall_id"], found["recall_id"][:-4] + "0000"):
+        with pytest.raises(NotFound) as caught:
+            call("mark_used", agent="ben", recall_id=tried, memory_ids=[found["hits"][0]["memory"]["id"]])
+        answers.append((caught.value.message.replace(tried, "ID"), caught.value.hint, caught.value.details))
+    assert answers[0] == answers[1]
 
 
 @pytest.mark.rows(3)

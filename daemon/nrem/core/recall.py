@@ -15,7 +15,7 @@ from nrem.clock import Clock
 from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
-from nrem.model import Caller, Filter, Memory, Scope
+from nrem.model import AskedBy, Caller, Filter, Memory, Scope
 from nrem.models.embeddings import Embedder, embed_all, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.chain import canonical
@@ -364,7 +364,8 @@ def _explain(scores: Scores, question: ranking.Question, place: int, coverage: f
 
 def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by: _By) -> recalls.Recall:
     """Return what is written down about an answer."""
-    given = request.model_dump(mode="json", exclude={"agent", "query", "embedding"}, exclude_defaults=True)
+    left_out = {"agent", "query", "embedding", "purpose"}
+    given = request.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
     if given:
         given = Scrubber(settings, refuse=False).json("request", given)
     return recalls.Recall(
@@ -373,7 +374,10 @@ def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by:
         now=asked.now,
         actor=by.caller.actor,
         ingress=by.caller.ingress,
+        asked_by=_asked_by(request, by.caller),
+        day=timewords.local_day(by.at, ZoneInfo(settings.time.zone)),
         query=asked.text,
+        question=terms.question_key(asked.terms, asked.text),
         request=canonical(given),
         seq=found.seq,
         config_hash=settings.fingerprint,
@@ -385,3 +389,11 @@ def _record(settings: Config, request: Recall, asked: _Asked, found: _Found, by:
             for memory, place, share in zip(found.memories, found.places, found.coverage(), strict=True)
         ),
     )
+
+
+def _asked_by(request: Recall, caller: Caller) -> AskedBy:
+    """Return what stands behind a recall. What is asked for can only take it out of what counts."""
+    if request.purpose is not None:
+        return AskedBy(request.purpose)
+    # Nobody but the owner can come in by this door: who has a token is told apart by it.
+    return AskedBy.HUMAN if caller.ingress == "cli" else AskedBy.AGENT

@@ -7,10 +7,11 @@ whatever script it is in, and a scope's prefix in front of it stays with it.
 
 from __future__ import annotations
 
+import hashlib
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -128,6 +129,12 @@ def for_question(text: str) -> list[Word]:
 def for_query(text: str) -> list[str]:
     """Return the distinct terms of a question, in order."""
     return list(dict.fromkeys(_terms(text, single_characters=False)))
+
+
+def question_key(terms: Iterable[str], text: str) -> int:
+    """Return the same 64-bit number for questions with the same terms, in whatever order they come."""
+    words = " ".join(sorted(set(terms))) or " ".join(fold(text).split())
+    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:8], signed=True)
 
 
 def _terms(text: str, *, single_characters: bool) -> list[str]:

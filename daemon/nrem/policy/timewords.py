@@ -56,6 +56,11 @@ class _Asked:
     years: Sequence[int]
 
 
+def local_day(at: int, zone: tzinfo) -> int:
+    """Return the day in which a moment lies in a zone, counted from 1970-01-01."""
+    return datetime.fromtimestamp(at // 1000, zone).toordinal() - date(1970, 1, 1).toordinal()
+
+
 def windows(text: str, now: int, zone: tzinfo, years: Sequence[int]) -> tuple[tuple[int, int], ...]:
     """Return the spans [start, end), in epoch milliseconds, that a question speaks of.
 

@@ -11,7 +11,8 @@ from sqlite_utils import Migrations
 
 from nrem.clock import Clock
 from nrem.errors import Corrupt
-from nrem.store import backup, driver, reindex
+from nrem.policy import terms
+from nrem.store import backup, dream_schema, driver, reindex
 
 steps = Migrations("nrem")
 
@@ -82,8 +83,21 @@ def m004_commits(db: sqlite_utils.Database) -> None:
 
 
 @steps()
+def m007_signals(db: sqlite_utils.Database) -> None:
+    for statement in _M007.split(";\n\n"):
+        db.conn.execute(statement)
+    for row in db.conn.execute("select rowid, query from recalls").fetchall():
+        key = terms.question_key(terms.for_query(row[1]), row[1])
+        db.conn.execute("update recalls set question = ? where rowid = ?", (key, row[0]))
+    db.conn.execute(
+        "update recall_events set day = ts_ms / 86400000, question = (select question from recalls r"
+        " where r.scope = recall_events.scope and r.id = recall_events.recall_id)"
+    )
+
+
+@steps()
 def m010_dreams(db: sqlite_utils.Database) -> None:
-    for statement in _M010.split(";\n\n"):
+    for statement in dream_schema.TABLES.split(";\n\n"):
         db.conn.execute(statement)
 
 
@@ -337,87 +351,53 @@ create table watermarks (
 )
 """
 
-_M010 = """
-create table sweeps (
+_M007 = """
+alter table recalls add column asked_by text not null default 'agent'
+    check (asked_by in ('human', 'agent', 'cron', 'dream', 'replay'));
+
+alter table recalls add column day integer not null default 0;
+
+alter table recalls add column question integer not null default 0;
+
+alter table recalls add column best real not null default 0;
+
+update recalls set day = at / 86400000, asked_by = case when ingress = 'cli' then 'human' else 'agent' end,
+    best = coalesce((select max(coverage) from recall_events e
+        where e.scope = recalls.scope and e.recall_id = recalls.id), 0);
+
+create index idx_recalls_day on recalls (scope, day);
+
+-- What is counted is in one index, in the order in which it is counted: 1 of each memory, day and question.
+alter table recall_events add column organic integer not null default 1;
+
+alter table recall_events add column day integer not null default 0;
+
+alter table recall_events add column question integer not null default 0;
+
+create index idx_recall_events_organic on recall_events
+    (scope, memory_id, day, question, ts_ms, rank, coverage) where organic;
+
+create table recall_uses (
     scope integer not null references scopes,
-    id text not null,
-    state text not null check (state in ('running', 'applied', 'published')),
-    mode text not null check (mode in ('propose', 'auto')),
+    recall_id text not null,
+    memory_id text not null,
+    verdict text not null check (verdict in ('used', 'wrong')),
     actor text not null,
-    started_at integer not null,
-    lease_until integer,                      -- while it runs: after this, another one may begin
-    finished_at integer,
-    digest text,                              -- of all that a sweep reads, as this one left it
-    promoted integer not null default 0,
-    demoted integer not null default 0,
-    superseded integer not null default 0,
-    report text not null default '{}',        -- every decision with its terms, and who almost got a line
-    commit_id text,
-    undone_at integer,
-    primary key (scope, id)
-) without rowid;
-
-create unique index idx_sweeps_open on sweeps (scope) where state <> 'published';
-
-create table memory_promotions (
-    rowid integer primary key autoincrement,
-    scope integer not null references scopes,
-    memory_id text not null,
-    promoted_at integer not null,
-    score real,                               -- P(needed again); null for a line that a person wrote
-    sweep text,                               -- null for a line that a person wrote
-    reason text not null,
-    demoted_at integer,                       -- null while it has its line
-    demoted_by text,                          -- the sweep that took the line
-    demoted_for text
+    at integer not null,
+    primary key (scope, recall_id, memory_id, verdict)
 );
 
-create unique index idx_memory_promotions_active on memory_promotions (scope, memory_id)
-    where demoted_at is null;
-
-create index idx_memory_promotions_sweep on memory_promotions (scope, sweep);
-
-create index idx_memory_promotions_demoted on memory_promotions (scope, demoted_by)
-    where demoted_by is not null;
-
-create table promotion_bars (
+-- What recalls that are pruned had said; those of the days before rolled_day are in it.
+create table recall_sums (
     scope integer not null references scopes,
     memory_id text not null,
-    version integer not null,                 -- of the memory; a pin of a later one lifts the bar
-    at integer not null,
-    reason text not null,
+    exposures integer not null,
+    weight real not null,
+    uses integer not null,
+    wrongs integer not null,
+    last_at integer not null,
     primary key (scope, memory_id)
-) without rowid;
-
-create table proposals (
-    scope integer not null references scopes,
-    id text not null,
-    sweep text not null,
-    memory_id text not null,
-    version integer not null,
-    verdict text not null check (verdict in ('promote', 'demote', 'supersede')),
-    reason text not null,
-    score real not null,
-    state text not null check (state in ('open', 'accepted', 'rejected')),
-    at integer not null,
-    decided_at integer,
-    primary key (scope, id)
-) without rowid;
-
-create index idx_proposals_memory on proposals (scope, memory_id);
-
-create table memory_blocks (
-    scope integer primary key references scopes,
-    written blob not null,                    -- the block of MEMORY.md as nrem last wrote it
-    intended blob not null                    -- what it was about to write; the same once that is done
 );
 
-create view promotions_readable as
-select s.name as agent, m.content, p.reason, round(p.score, 3) as score,
-    strftime('%Y-%m-%dT%H:%M:%fZ', p.promoted_at / 1000.0, 'unixepoch') as promoted_at,
-    strftime('%Y-%m-%dT%H:%M:%fZ', p.demoted_at / 1000.0, 'unixepoch') as demoted_at,
-    p.demoted_for, p.memory_id, p.sweep
-from memory_promotions p
-join scopes s on s.scope = p.scope
-left join memories m on m.scope = p.scope and m.id = p.memory_id
+alter table scopes add column rolled_day integer not null default 0
 """

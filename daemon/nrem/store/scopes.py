@@ -133,6 +133,8 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("proposals", "id"),
         ("sweeps", "id"),
         ("memory_blocks", "rowid"),
+        ("recall_uses", "rowid"),
+        ("recall_sums", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
         ("commits", "rowid"),

@@ -11,6 +11,8 @@ from nrem.core import agents, backup, browse, doctor, reembed, tokens
 from nrem.core.edit import edit, pin
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
+from nrem.core.mark_used import mark_used
+from nrem.core.prune import prune
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import EmbeddingModelChanged, recall
@@ -167,6 +169,11 @@ def _log(app: App, caller: Caller, request: wire.ReadLog) -> wire.Log:
     return read_log(app.store, app.settings(scope), scope, limit=request.limit)
 
 
+def _prune(app: App, caller: Caller, request: wire.Prune) -> wire.Pruned:
+    scope = app.scope(request.agent)
+    return prune(app.store, app.settings(scope), scope, days=request.days, now=app.clock.now())
+
+
 def _doctor(app: App, caller: Caller, request: wire.Doctor) -> wire.Diagnosis:
     found = doctor.examine(app.home, app.clock, deep=request.deep, embedder=app.embedder, locked=True)
     return wire.Diagnosis(findings=tuple(found))
@@ -187,6 +194,9 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "get_memory": lambda app, caller, r: browse.get(app.store, app.scope(r.agent), r.id),
     "list_memories": lambda app, caller, r: browse.list_(app.store, app.scope(r.agent), r),
     "recall": _recall,
+    "mark_used": lambda app, caller, r: mark_used(
+        app.store, app.scope(r.agent), r, caller=caller, clock=app.clock
+    ),
     "embed": lambda app, caller, r: reembed.embed(app.serving_embedder(), r),
     "reembed": _reembed,
     "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
@@ -203,6 +213,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "checkpoint": lambda app, caller, r: app.publish(app.scope(r.agent), "checkpoint", r.note),
     "read_file": lambda app, caller, r: read_file(app.workspaces.of(app.scope(r.agent)), r.path),
     "log": _log,
+    "prune": _prune,
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

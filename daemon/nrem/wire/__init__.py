@@ -26,6 +26,8 @@ from nrem.wire.care import (
     Diagnosis,
     Doctor,
     ListBackups,
+    Prune,
+    Pruned,
 )
 from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
 from nrem.wire.common import (
@@ -49,6 +51,8 @@ from nrem.wire.memories import (
     Hit,
     InitRunnerMemory,
     ListMemories,
+    MarkedUsed,
+    MarkUsed,
     MemoryRef,
     Page,
     Recall,
@@ -115,9 +119,13 @@ __all__ = [
     "ListTokens",
     "Log",
     "LogEntry",
+    "MarkUsed",
+    "MarkedUsed",
     "MemoryRef",
     "Operation",
     "Page",
+    "Prune",
+    "Pruned",
     "ReadFile",
     "ReadLog",
     "Recall",

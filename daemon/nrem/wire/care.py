@@ -10,7 +10,7 @@ from nrem.model import (
     Backup,
     Finding,
 )
-from nrem.wire.common import Input
+from nrem.wire.common import AgentRef, Input
 
 
 class CreateBackup(Input):
@@ -24,6 +24,19 @@ class ListBackups(Input):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backups:
     backups: tuple[Backup, ...]
+
+
+class Prune(AgentRef):
+    days: int | None = Field(
+        default=None, ge=1, le=36_500, description="How many are kept; recall.retention_days if not given."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    recalls: int
+    hits: int
+    """The memories that those recalls had found, each counted every time."""
 
 
 class Doctor(Input):

@@ -201,6 +201,9 @@ class Recall(Conditions):
     expired: bool = Field(default=False, description="Also memories that have expired.")
     explain: bool = Field(default=False, description="Give each hit's score and its parts.")
     observe: bool = Field(default=True, description="Record the recall; false leaves no trace.")
+    purpose: Literal["cron", "dream", "replay"] | None = Field(
+        default=None, description="What asks when nobody does; it then does not count as use."
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -229,6 +232,24 @@ class Recalled:
     degraded: tuple[str, ...] = ()
     """What could not be used: `vector` when the embedder did not answer."""
     notes: tuple[str, ...] = ()
+
+
+class MarkUsed(AgentRef):
+    recall_id: Label = Field(description="The `recall_id` of the answer.")
+    memory_ids: Annotated[list[Label], Field(min_length=1, max_length=PAGE)] = Field(
+        description="Which of its memories."
+    )
+    verdict: Literal["used", "wrong"] = Field(
+        default="used", description="`used` when they helped, `wrong` when they are not true (any more)."
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkedUsed:
+    recall_id: str
+    verdict: str
+    marked: int
+    """How many were not marked so before."""
 
 
 class Embed(Input):

@@ -28,6 +28,8 @@ from nrem.wire.care import (
     Diagnosis,
     Doctor,
     ListBackups,
+    Prune,
+    Pruned,
 )
 from nrem.wire.common import (
     AgentRef,
@@ -44,6 +46,8 @@ from nrem.wire.memories import (
     Exported,
     Forgotten,
     ListMemories,
+    MarkedUsed,
+    MarkUsed,
     MemoryRef,
     Page,
     Recall,
@@ -215,6 +219,14 @@ OPERATIONS: Mapping[str, Operation] = {
             right=Right.READ,
         ),
         Operation(
+            name="mark_used",
+            summary="Say which memories of an answer helped, or which are wrong.",
+            route=f"POST {_A}/recalls/{{recall_id}}/used",
+            takes=MarkUsed,
+            gives=MarkedUsed,
+            right=Right.WRITE,
+        ),
+        Operation(
             name="embed",
             summary="Turn texts into vectors with the store's embedder.",
             route="POST /v1/embed",
@@ -311,6 +323,15 @@ OPERATIONS: Mapping[str, Operation] = {
             takes=ReadLog,
             gives=Log,
             right=Right.READ,
+        ),
+        Operation(
+            name="prune",
+            summary="Delete the records of old recalls; what they say of memories is summed up first.",
+            route=f"POST {_A}/maintenance/prune",
+            takes=Prune,
+            gives=Pruned,
+            right=Right.ADMIN,
+            patience=3600.0,
         ),
         Operation(
             name="create_backup",

@@ -18,7 +18,7 @@ from nrem.model import Kind
 from nrem.wire.codec import adapter, names_of, read
 from nrem.wire.common import Input
 from nrem.wire.fields import PAGE, Content, Label, Tags, Text
-from nrem.wire.memories import Forgotten, Stored
+from nrem.wire.memories import Forgotten, MarkedUsed, Stored
 from nrem.wire.table import OPERATIONS
 from nrem.wire.workspaces import CheckpointMade
 
@@ -280,6 +280,19 @@ TYPED = (
         fields=("query", "limit", "budget", *_CONDITIONS, "explain"),
         required=("query",),
         gives=Found,
+    ),
+    Tool(
+        name="mark_used",
+        operation="mark_used",
+        title="Mark as used",
+        description=(
+            "Say which memories of a recall helped: give its `recall_id` and their ids. Use it after an"
+            " answer in which you relied on them; what proves useful is found again and kept at hand. With"
+            " verdict 'wrong', say which are not true, or not any more."
+        ),
+        fields=("recall_id", "memory_ids", "verdict"),
+        gives=MarkedUsed,
+        idempotent=True,
     ),
     Tool(
         name="list_memories",

@@ -1,4 +1,4 @@
-"""nrem backup and doctor: what keeps a store safe."""
+"""nrem prune, backup and doctor: what keeps a store safe and small."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ from nrem.model import iso
 from nrem.surface.cli.shared import (
     Command,
     Group,
+    agent_option,
+    choose_agent,
     clean,
     confirm,
     count,
     force_option,
     json_option,
+    present,
     show_json,
     store,
     table,
@@ -31,6 +34,22 @@ from nrem.surface.cli.shared import (
 
 UNFIT = 1
 """What doctor ends with when it found an error; the codes from 2 on say why a command failed."""
+
+
+@click.command("prune", cls=Command)
+@click.option("--days", type=int, metavar="NUMBER", help="How many days are kept.")
+@agent_option
+@json_option
+def prune_command(days: int | None, agent: str | None, as_json: bool) -> None:
+    """Delete the records of old recalls, and give their space back. No memory is touched."""
+    with store() as run, _progress() as progress:
+        progress("old recalls")
+        pruned = run("prune", **present({"agent": choose_agent(run, agent), "days": days}))
+    if as_json:
+        show_json(pruned)
+    else:
+        hits = count(pruned["hits"], "hit", "hits")
+        click.echo(f"Deleted {count(pruned['recalls'], 'recall', 'recalls')} with {hits}.")
 
 
 @click.group("backup", cls=Group)

@@ -21,6 +21,7 @@ COMMANDS = {
     "token": "tokens",
     "remember": "memories",
     "recall": "recalling",
+    "used": "recalling",
     "get": "memories",
     "list": "memories",
     "edit": "memories",
@@ -35,6 +36,7 @@ COMMANDS = {
     "reembed": "recalling",
     "checkpoint": "workspace",
     "log": "workspace",
+    "prune": "care",
     "backup": "care",
     "doctor": "care",
 }

@@ -1,4 +1,4 @@
-"""nrem recall, embed, reembed."""
+"""nrem recall, used, embed, reembed."""
 
 from __future__ import annotations
 
@@ -36,6 +36,9 @@ from nrem.surface.cli.shared import (
 @click.option("--expired", is_flag=True, help="Also memories that have expired.")
 @click.option("--explain", is_flag=True, help="Show each hit's score and its parts.")
 @click.option("--no-observe", is_flag=True, help="Leave no record of this recall.")
+@click.option(
+    "--purpose", type=click.Choice(["cron", "dream", "replay"]), help="What asks, when nobody does."
+)
 @filter_options
 @json_option
 def recall_command(
@@ -64,6 +67,31 @@ def recall_command(
         click.echo("Nothing found.")
         return
     click.echo(rendering.hits(_shown(hit) for hit in found["hits"]))
+
+
+@click.command("used", cls=Command)
+@click.argument("recall")
+@click.argument("ids", metavar="ID...", nargs=-1, required=True)
+@click.option("--wrong", is_flag=True, help="They are not true, or not any more.")
+@agent_option
+@json_option
+def used_command(recall: str, ids: tuple[str, ...], wrong: bool, agent: str | None, as_json: bool) -> None:
+    """Say which memories of a recall helped. Its id is in the JSON of nrem recall."""
+    verdict = "wrong" if wrong else "used"
+    with store() as run:
+        marked = run(
+            "mark_used",
+            agent=choose_agent(run, agent),
+            recall_id=recall,
+            memory_ids=list(ids),
+            verdict=verdict,
+        )
+    if as_json:
+        show_json(marked)
+        return
+    click.echo(f"Marked {count(marked['marked'], 'memory', 'memories')} as {verdict}.")
+    if marked["marked"] < len(set(ids)):
+        click.echo("The others were marked so before.")
 
 
 def _is_default(option: str) -> bool:
