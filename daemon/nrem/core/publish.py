@@ -8,9 +8,10 @@ between or a person worked in the repository, the branch is read again first.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nrem.config import Config
+from nrem.core import memory_file
 from nrem.core.own_files import OwnFiles, gather
 from nrem.core.record import Base, Record, catch_up, export
 from nrem.core.scrub import Scrubber
@@ -39,6 +40,8 @@ class Reason:
 
     cause: str
     note: str | None = None
+    run: str | None = None
+    """The sweep that it is made for."""
 
 
 def publish(
@@ -52,10 +55,11 @@ def publish(
     if not settings.workspace.git:
         return CheckpointMade(commit=None, note=GIT_IS_OFF)
     if reason.note is not None:
-        reason = Reason(reason.cause, Scrubber(settings).text("note", reason.note))
+        reason = replace(reason, note=Scrubber(settings).text("note", reason.note))
     with workspace.lock:
         with store.reading() as db:
             scopes.count(db, scope.number)  # it may have been removed
+        memory_file.refresh(store, workspace, scope, zone=settings.time.zone)
         repository = workspace.repository(now=now)
         for left in reversed(range(TRIES)):
             try:
@@ -154,6 +158,7 @@ def _message(reason: Reason, record: Record, counts: Counts) -> str:
             events=record.events,
             chain=record.chain,
             state=record.root,
+            run=reason.run,
             schema=migrations.version(),
         )
     )

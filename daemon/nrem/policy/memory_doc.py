@@ -130,7 +130,7 @@ def category_of(section: str) -> str:
 
 def line_text(content: str, *, created_at: int, zone: str) -> str:
     """Return a memory's content as one line that closes no comment, with a date if it has a relative one."""
-    text = _one_line(content)
+    text = one_line(content)
     if _RELATIVE.search(text) and not _SAID.search(text):
         day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
         text += f" (said {day.isoformat()})"
@@ -150,7 +150,8 @@ class _Visible(dict[int, int | str]):
 _VISIBLE = _Visible()
 
 
-def _one_line(content: str) -> str:
+def one_line(content: str) -> str:
+    """Return a text on one line, without what shows nothing and without ends of comments."""
     return _DELIMITER.sub(r"\g<0> ", " ".join(content.translate(_VISIBLE).split()))
 
 

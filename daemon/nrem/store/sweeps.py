@@ -197,7 +197,20 @@ def newest_write(db: Connection, scope: int) -> tuple[int, int]:
     return (row[0], row[1]) if row else (0, 0)
 
 
-def marks(db: Connection, scope: int, *, now: int) -> tuple[int, int, int]:
+def newest_organic(db: Connection, scope: int) -> tuple[int, int, int, int]:
+    """Return the last recall of a person or agent and the last verdict, by number; then the times of both."""
+    recall = db.execute(
+        "select rowid, at from recalls where scope = ? and asked_by in ('human', 'agent')"
+        " order by at desc, rowid desc limit 1",
+        (scope,),
+    ).fetchone() or (0, 0)
+    verdict = db.execute(
+        "select coalesce(max(rowid), 0), coalesce(max(at), 0) from recall_uses where scope = ?", (scope,)
+    ).fetchone()
+    return recall[0], verdict[0], recall[1], verdict[1]
+
+
+def promotion_marks(db: Connection, scope: int, *, now: int) -> tuple[int, int, int]:
     """Return what else of the store decides a sweep: promotions so far, bars, and how many have expired."""
     row = db.execute(
         "select (select coalesce(max(seq), 0) from events where scope = :scope and op like 'promotion.%'),"
