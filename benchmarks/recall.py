@@ -55,6 +55,7 @@ class Question:
     text: str
     evidence: frozenset[int]
     category: int
+    answer: str
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,8 @@ def _conversation(entry: dict[str, object]) -> Conversation:
         named = re.findall(r"D\d+:\d+", " ".join(asked.get("evidence", [])))
         evidence = frozenset(places[id] for id in named if id in places)
         if evidence:
-            questions.append(Question(asked["question"], evidence, asked["category"]))
+            answer = str(asked.get("answer", ""))
+            questions.append(Question(asked["question"], evidence, asked["category"], answer))
     return Conversation(str(entry["sample_id"]), tuple(turns), tuple(questions))
 
 

@@ -7,7 +7,8 @@ the formula and what each weight is worth.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,14 +23,30 @@ VERSION = 1
 KINDS = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.CONVERSATION})
 """What a sweep takes lines from unless the settings say otherwise."""
 
-PRIOR_WEIGHT = 0.77
-EXPOSURE_WEIGHT = 0.39
-USE_WEIGHT = 0.66
-RECENCY_WEIGHT = 0.82
+EXPOSURE_WEIGHT = 0.5
+USE_WEIGHT = 0.6
+RECENCY_WEIGHT = 0.3
+IMPORTANCE_WEIGHT = 2.0
 WRONG_WEIGHT = -1.0
-BIAS = -0.81
 RECENCY_DAYS = 30
 DAY = 86_400_000
+
+FLOOR_BY_CATEGORY = 0.6
+CATEGORIES = frozenset(
+    {
+        "user",
+        "identity",
+        "feedback",
+        "preference",
+        "preferences",
+        "rule",
+        "rules",
+        "constraint",
+        "constraints",
+    }
+)
+"""Categories whose memories somebody meant to last: their prior is at least FLOOR_BY_CATEGORY."""
+FLOOR_OF_FACTS = 0.3
 
 Floats = NDArray[np.float64]
 
@@ -50,6 +67,8 @@ class Candidate:
     section: str = ""
     """The heading that its line stands under."""
     role: Role | None = None
+    speaker: str = ""
+    """The user who said it, so that what "I" do is theirs."""
     pinned: bool = False
     importance: float = 0.5
     importance_given: bool = False
@@ -84,6 +103,8 @@ class Scores:
     ids: tuple[str, ...]
     p: Floats
     terms: Mapping[str, Floats]
+    rarities: Mapping[str, float]
+    """How rare each word of the scope is."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -102,16 +123,35 @@ def score(
     Without a background, how rare a word is comes from the candidates' own texts.
     """
     texts = [candidate.text for candidate in candidates]
-    known = background if background is not None else prior.count(texts)
-    terms = {name: PRIOR_WEIGHT * value for name, value in prior.terms(texts, known).items()}
-    age = np.array([_age(candidate, newest) for candidate in candidates], dtype=np.float64)
-    terms["base"] = terms["base"] + BIAS
-    terms["shown"] = EXPOSURE_WEIGHT * np.log1p([max(c.exposure, 0) for c in candidates])
-    terms["used"] = USE_WEIGHT * np.log1p([c.uses for c in candidates])
+    rarities = (background if background is not None else prior.count(texts)).rarities()
+    terms = prior.terms(texts, rarities)
+    worth = np.sum(list(terms.values()), axis=0)
+    terms["kind or category"] = np.maximum([_floor(candidate) for candidate in candidates] - worth, 0)
+    terms["importance"] = IMPORTANCE_WEIGHT * _column(
+        c.importance - 0.5 if c.importance_given else 0 for c in candidates
+    )
+    terms["shown"] = EXPOSURE_WEIGHT * np.log1p(_column(max(c.exposure, 0) for c in candidates))
+    terms["used"] = USE_WEIGHT * np.log1p(_column(c.uses for c in candidates))
+    age = _column(_age(candidate, newest) for candidate in candidates)
     terms["recent"] = RECENCY_WEIGHT * np.exp(-age / RECENCY_DAYS)
-    terms["wrong"] = WRONG_WEIGHT * np.log1p([c.wrongs for c in candidates])
+    terms["wrong"] = WRONG_WEIGHT * np.log1p(_column(c.wrongs for c in candidates))
     total = np.sum(list(terms.values()), axis=0)
-    return Scores(ids=tuple(c.id for c in candidates), p=1 / (1 + np.exp(-total)), terms=terms)
+    return Scores(
+        ids=tuple(c.id for c in candidates), p=1 / (1 + np.exp(-total)), terms=terms, rarities=rarities
+    )
+
+
+def _column(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, dtype=np.float64)
+
+
+def _floor(candidate: Candidate) -> float:
+    """Return the log-odds that a memory's prior has at least, whatever its text is like."""
+    if candidate.category in CATEGORIES:
+        return math.log(FLOOR_BY_CATEGORY / (1 - FLOOR_BY_CATEGORY))
+    if candidate.kind is Kind.FACT:
+        return math.log(FLOOR_OF_FACTS / (1 - FLOOR_OF_FACTS))
+    return -math.inf
 
 
 def _age(candidate: Candidate, newest: int) -> float:
@@ -132,6 +172,8 @@ def obstacle(candidate: Candidate, *, kinds: frozenset[Kind] = KINDS) -> str | N
         return "it has expired"
     if candidate.pinned:
         return None
+    if candidate.role in (Role.TOOL, Role.SYSTEM):
+        return f"it was said by the {candidate.role}"
     if candidate.kind not in kinds:
         return f"kind {candidate.kind} is not among dream.kinds"
     if candidate.wrongs > candidate.uses:

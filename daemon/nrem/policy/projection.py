@@ -5,16 +5,27 @@ A plan is a fixed point: solved again with its own result as incumbents it chang
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import numpy as np
+
 from nrem.model import Kind
-from nrem.policy.dreaming import KINDS, Candidate, Score, Scores, obstacle
+from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
+from nrem.policy.likeness import ALIKE, Said, replaced, says_the_same, similarity, weigh
+from nrem.policy.noise import noise
 
 LENGTH_POWER = 0.75
+"""How much a line's length counts against it; measured about equal from 0.5 to 1, and worse at 0."""
 INCUMBENCY = 1.15
+"""A line that stands gives way only to one that is worth this much more."""
 LOSS = 0.25
+"""The share of lines that may leave in one sweep because others are worth more."""
+LEAST = 0.01
+"""P below which a text tells too little for any line."""
+MISSES = 3
 
 
 class Verdict(StrEnum):
@@ -54,13 +65,15 @@ class Decision:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Miss:
-    """A memory that almost got a line, and what it lacks."""
+    """A memory that almost got a line, what it lacks, and what would change that."""
 
     id: str
     score: Score
     reason: str
     lacks: float
-    """Log-odds by which it is behind the last line that was taken; 0 when something else stands against it."""
+    """Log-odds by which it is behind the last line taken; 0 when something else stands against it."""
+    weakest: str
+    """The term that takes most from its score."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,62 +86,224 @@ class Plan:
     characters: int
     """What the block takes, markers and headings included."""
     rejected: Mapping[str, int]
-    """How many candidates had no chance, by reason."""
+    """How many candidates that were looked at had no chance, by reason."""
 
 
 def solve(
     candidates: Sequence[Candidate], scores: Scores, *, room: Room, kinds: frozenset[Kind] = KINDS
 ) -> Plan:
-    """Return which candidates get, keep and lose a line within the room."""
-    obstacles = [obstacle(candidate, kinds=kinds) for candidate in candidates]
-    order = sorted(
-        (i for i, why in enumerate(obstacles) if why is None),
-        key=lambda i: (
-            not candidates[i].pinned,
-            -_value(candidates[i], float(scores.p[i])),
-            candidates[i].id,
-        ),
-    )
-    chosen: list[int] = []
-    taken, sections = 0, set[str]()
+    """Return which candidates get, keep and lose a line within the room.
+
+    Pinned memories come first, then what is worth most for its length. Of the lines that stand at most LOSS
+    leave because others are worth more; what leaves for a reason of its own, or because there is no room for
+    it even among the standing lines, is not counted. Solved again with its own result it changes nothing,
+    unless lines were held: then it goes on where it stopped.
+    """
+    table = _Table(candidates, scores, room, kinds)
+    standing = [i for i in table.order if candidates[i].incumbent]
+    fits = set(_fill(table, standing).chosen)
+    allowed = max(int(LOSS * len(standing)), 1)
+    held: set[int] = set()
+    while True:
+        filled = _fill(table, sorted(table.order, key=lambda i: not (candidates[i].pinned or i in held)))
+        lost = [i for i in standing if i in fits and i not in filled.chosen and i not in filled.against]
+        if len(lost) <= allowed or held >= set(lost[: len(lost) - allowed]):
+            break
+        held.update(lost[: len(lost) - allowed])
+    return _plan(table, filled, held)
+
+
+class _Table:
+    """What is known of the candidates before any line is chosen."""
+
+    def __init__(
+        self, candidates: Sequence[Candidate], scores: Scores, room: Room, kinds: frozenset[Kind]
+    ) -> None:
+        self.candidates, self.scores, self.room = candidates, scores, room
+        self.newer = replaced(
+            [
+                Said(id=c.id, text=c.text, at=c.created_at, trusted=c.trusted, speaker=c.speaker)
+                for c in candidates
+                if not (c.barred or c.expired or c.superseded_by)
+            ]
+        )
+        self.against = {i: why for i, c in enumerate(candidates) if (why := self._obstacle(c, kinds))}
+        lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
+        boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
+        self.values = scores.p / lengths**LENGTH_POWER * boost
+        able = [i for i in range(len(candidates)) if i not in self.against]
+        self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
+        self._weighed: dict[int, dict[str, float]] = {}
+        self._noise: dict[int, str | None] = {}
+
+    def _obstacle(self, candidate: Candidate, kinds: frozenset[Kind]) -> str | None:
+        newer = self.newer.get(candidate.id)
+        if newer is not None and not candidate.pinned:
+            return f"{newer} says what is true now"
+        return obstacle(candidate, kinds=kinds)
+
+    def against_text(self, i: int) -> str | None:
+        """Say what stands against a text; looked at only when it is about to get a line."""
+        if self.candidates[i].pinned:
+            return None
+        if i not in self._noise:
+            what = noise(self.candidates[i].text)
+            if what is None and self.scores.p[i] < LEAST:
+                what = "a text that tells little"
+            self._noise[i] = f"it is {what}" if what else None
+        return self._noise[i]
+
+    def twin(self, i: int, chosen: Sequence[int]) -> int | None:
+        """Return the chosen line that says the same."""
+        for other in chosen:
+            if similarity(self._words(i), self._words(other)) >= ALIKE and says_the_same(
+                self.candidates[i].text, self.candidates[other].text, self.scores.rarities
+            ):
+                return other
+        return None
+
+    def _words(self, i: int) -> dict[str, float]:
+        if i not in self._weighed:
+            self._weighed[i] = weigh(self.candidates[i].text, self.scores.rarities)
+        return self._weighed[i]
+
+
+@dataclass(slots=True)
+class _Filled:
+    """The lines chosen so far, what they take, and what stood against others."""
+
+    chosen: list[int] = field(default_factory=list)
+    taken: int = 0
+    against: dict[int, str] = field(default_factory=dict)
+    successors: dict[int, int] = field(default_factory=dict)
+
+
+def _fill(table: _Table, order: Sequence[int]) -> _Filled:
+    """Take lines in order as long as they fit."""
+    filled = _Filled()
+    shortest = min((table.candidates[i].line_length for i in order), default=0)
     for i in order:
-        candidate = candidates[i]
-        cost = candidate.line_length + (0 if chosen else room.markers)
-        cost += 0 if candidate.section in sections else room.headings.get(candidate.section, 0)
-        if taken + cost <= room.characters:
-            chosen.append(i)
-            taken += cost
-            sections.add(candidate.section)
-    ranks = {i: rank for rank, i in enumerate(chosen, 1)}
-    decisions = []
-    for i, candidate in enumerate(candidates):
-        if i in ranks:
-            verdict = Verdict.KEEP if candidate.incumbent else Verdict.PROMOTE
-            reason = "pinned" if candidate.pinned else "among the best that fit"
-        elif candidate.incumbent:
-            verdict = Verdict.SUPERSEDE if candidate.superseded_by else Verdict.DEMOTE
-            reason = obstacles[i] or "others are worth more"
-        else:
+        if filled.taken + shortest > table.room.characters:
+            break
+        if filled.taken + table.candidates[i].line_length > table.room.characters:
             continue
-        decisions.append(
-            Decision(
-                id=candidate.id, verdict=verdict, reason=reason, score=scores.of(i), rank=ranks.get(i),
-                successor=candidate.superseded_by,
-            )
-        )  # fmt: skip
-    rejected: dict[str, int] = {}
-    for why in obstacles:
+        why = table.against_text(i)
         if why is not None:
-            rejected[why] = rejected.get(why, 0) + 1
+            filled.against[i] = why
+            continue
+        twin = table.twin(i, filled.chosen)
+        if twin is not None:
+            _settle(table, filled, twin, i)
+            continue
+        taken = _length(table, [*filled.chosen, i])
+        if taken <= table.room.characters:
+            filled.chosen.append(i)
+            filled.taken = taken
+    return filled
+
+
+def _settle(table: _Table, filled: _Filled, old: int, new: int) -> None:
+    """Let the newer of two lines that say the same stand, if it fits where the other one stood."""
+    candidates = table.candidates
+    place = filled.chosen.index(old)
+    instead = [*filled.chosen[:place], new, *filled.chosen[place + 1 :]]
+    later = candidates[new].created_at > candidates[old].created_at and not candidates[old].pinned
+    if later and _length(table, instead) <= table.room.characters:
+        filled.chosen, filled.taken = instead, _length(table, instead)
+        old, new = new, old
+    filled.against[new] = f"{candidates[old].id} says the same"
+    filled.successors[new] = old
+
+
+def _length(table: _Table, chosen: Sequence[int]) -> int:
+    """Return what a block of these lines takes."""
+    if not chosen:
+        return 0
+    lines = [table.candidates[i] for i in chosen]
+    headings = sum(table.room.headings.get(section, 0) for section in {line.section for line in lines})
+    return table.room.markers + headings + sum(line.line_length for line in lines)
+
+
+# What is said of it
+
+
+def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
+    against = {**table.against, **filled.against}
+    ranks = {i: rank for rank, i in enumerate(filled.chosen, 1)}
+    rejected: dict[str, int] = {}
+    for why in against.values():
+        general = "another one says the same or what is true now" if " says " in why else why
+        rejected[general] = rejected.get(general, 0) + 1
+    decisions = [
+        _decide(table, filled, i, ranks.get(i), held=i in held, why=against.get(i))
+        for i, candidate in enumerate(table.candidates)
+        if candidate.incumbent or i in ranks
+    ]
     return Plan(
         decisions=tuple(decisions),
-        chosen=tuple(candidates[i].id for i in chosen),
-        misses=(),
-        characters=taken,
+        chosen=tuple(table.candidates[i].id for i in filled.chosen),
+        misses=_misses(table, filled, against),
+        characters=filled.taken,
         rejected=rejected,
     )
 
 
-def _value(candidate: Candidate, p: float) -> float:
-    """Return what a line is worth for the room it takes."""
-    return p / candidate.line_length**LENGTH_POWER * (INCUMBENCY if candidate.incumbent else 1)
+def _decide(
+    table: _Table, filled: _Filled, i: int, rank: int | None, *, held: bool, why: str | None
+) -> Decision:
+    candidate = table.candidates[i]
+    successor = candidate.superseded_by or table.newer.get(candidate.id)
+    if successor is None and i in filled.successors:
+        successor = table.candidates[filled.successors[i]].id
+    if rank is not None:
+        successor = None
+        verdict = Verdict.KEEP if candidate.incumbent else Verdict.PROMOTE
+        reason = "pinned" if candidate.pinned else f"number {rank} of those that fit"
+        if held:
+            verdict, reason = Verdict.HOLD, "others are worth more, but enough lines leave already"
+    elif successor is not None:
+        verdict, reason = Verdict.SUPERSEDE, why or f"{successor} says what is true now"
+    else:
+        verdict, reason = Verdict.DEMOTE, why or "others are worth more for their length"
+    return Decision(
+        id=candidate.id,
+        verdict=verdict,
+        reason=reason,
+        score=table.scores.of(i),
+        rank=rank,
+        successor=successor,
+    )
+
+
+def _misses(table: _Table, filled: _Filled, against: Mapping[int, str]) -> tuple[Miss, ...]:
+    """Return the best that were left out; where all that could be taken was, the best that could not."""
+    taken = set(filled.chosen)
+    out = [i for i in table.order if i not in taken and i not in against][:MISSES]
+    missing = MISSES - len(out)
+    if missing:
+        others = sorted(against, key=lambda i: (-table.scores.p[i], table.candidates[i].id))
+        out += [i for i in others if not table.candidates[i].incumbent][:missing]
+    rivals = [table.values[i] for i in filled.chosen if not table.candidates[i].pinned]
+    bar = float(min(rivals, default=0.0))
+    return tuple(_miss(table, i, bar, against.get(i)) for i in out)
+
+
+def _miss(table: _Table, i: int, bar: float, why: str | None) -> Miss:
+    score, candidate = table.scores.of(i), table.candidates[i]
+    pulls = {name: value for name, value in score.terms.items() if name != "base"}
+    weakest = min(pulls, key=lambda name: pulls[name], default="used")
+    if pulls.get(weakest, 0) >= 0:
+        weakest = "used" if candidate.uses == 0 else "shown"
+    wanted = bar * candidate.line_length**LENGTH_POWER
+    lacks = 0.0
+    if why is None and wanted >= 1:
+        why = "its line is too long for what it may be worth"
+    elif why is None:
+        lacks = max(math.log(max(wanted, 1e-9) / (1 - wanted)) - math.log(score.p / (1 - score.p)), 0.0)
+        uses = math.ceil((1 + candidate.uses) * (math.exp(lacks / USE_WEIGHT) - 1))
+        why = (
+            f"it lacks {lacks:.2f}: {uses} more uses would do"
+            if uses
+            else "its line is too long for the room left"
+        )
+    return Miss(id=candidate.id, score=score, reason=why, lacks=lacks, weakest=weakest)

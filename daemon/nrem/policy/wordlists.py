@@ -1,0 +1,113 @@
+"""Small lists of words by which a sentence is judged without a model; English, with a guard for the rest."""
+
+from __future__ import annotations
+
+import re
+
+WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
+NAME = re.compile(r"(?<=[^\s.!?:\u2026])\s+[\"\u201c(]?([A-Z][^\W_]+)")
+"""A capital in the middle of a sentence; what I begins (I'm, I've) is too short or has an apostrophe."""
+
+SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])(?:\s+|(?<=[\u3002\uff01\uff1f]))|\n+|\s(?=\[)")
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+FIRST_PERSON = _words("i i'm i've i'd i'll im my mine me myself we we're we've we'd we'll our ours us")
+SECOND_PERSON = _words("you you're you've you'd you'll your yours u ur")
+
+TIME_WORDS = _words(
+    """
+    yesterday today tonight tomorrow ago since monday tuesday wednesday thursday friday saturday sunday
+    january february april june july august september october november december jan feb apr aug sept oct
+    nov dec weekend week weeks month months year years birthday anniversary summer winter autumn deadline
+    until ayer hoy mañana lunes martes miércoles jueves viernes sábado domingo enero febrero marzo abril
+    mayo junio julio agosto septiembre octubre noviembre diciembre gestern heute morgen montag dienstag
+    mittwoch donnerstag freitag samstag sonntag januar februar märz mai juni juli oktober dezember hier
+    demain lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril juin juillet
+    août septembre octobre novembre décembre
+    """
+)
+
+FACT_VERBS = _words(
+    """
+    am bought made went visited moved started joined live lives lived work works worked studied studying
+    love loves favorite favourite prefer prefers hate hates planning plans decided signed won named called
+    born married met took adopted own owns read wrote learned teach teaches teaching finished opened
+    launched attended graduated got use uses used need needs must always never should runs named allergic
+    wants want became began built chose found gave had lost saw sold sent taught
+    """
+)
+
+SMALL_TALK = _words(
+    """
+    thanks thank thx ty wow awesome great cool nice amazing glad yeah yes yep yup no nope sure ok okay k
+    hey hi hello bye goodbye congrats congratulations sounds sound good haha hahaha lol love absolutely
+    definitely totally agreed agree exactly right oh ooh aw aww welcome proud happy cheers care soon later
+    wonderful fantastic incredible excellent perfect beautiful gorgeous lovely sweet fun best well luck
+    anytime pleasure problem worries appreciate please sorry done noted understood roger ack fine alright
+    """
+)
+
+# What even a sentence that says nothing is made of.
+_FILLER = _words(
+    """
+    really so very much such that this it its it's that's is was be am are you your you're you've i i'm me
+    my we us for to of the a an and but too all how what lot lots hear hearing know let lets let's keep up
+    long time been while chat chatting talk talking guys man dude buddy friend mate pal everyone support
+    kind words hope hoping going job work day night morning evening see catch looks look like seems must
+    feel feeling feels bet guess think thought understand said say impressive inspiring exciting excited
+    interesting pretty truly super always here there do doing did have has had with on in at as new again
+    ever forward can can't could would will wait i'll we'll you'll thing things one way make makes made
+    more just if any anything something need needed when about out go get got from them they he she him
+    her his their these those or not don't i've we're they're take
+    """
+)
+
+NEGATIONS = _words(
+    """
+    not no never none nor neither cannot without don't doesn't didn't isn't aren't wasn't weren't can't
+    couldn't won't wouldn't shouldn't hasn't haven't hadn't stop stopped nicht kein keine nie sin nunca
+    jamás ne pas jamais sans
+    """
+)
+
+EMPTY = SMALL_TALK | _FILLER
+"""Words that tell nothing by themselves."""
+
+# Frequent words that English does not have, or not so often.
+_FOREIGN = _words(
+    """
+    el los las una que por para con está este esta pero muy como más del yo mi der das und ist ein eine
+    nicht ich mit für auf den dem wir sie auch le les des une est dans pour avec qui sur je nous vous pas
+    et il elle o os um não com uma isso eu meu gli che sono della per di het een van niet ik zijn wij voor
+    naar
+    """
+)
+_LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
+_ENGLISH_HINTS = _words("the a an is are was were to of and in on for i you it that with my at have has")
+
+
+def is_english(words: frozenset[str] | set[str], text: str) -> bool:
+    """Tell whether the lists speak a text's language; a text without any hint counts as English."""
+    if not text.isascii() and 2 * len(_LATIN.findall(text)) < sum(c.isalpha() for c in text):
+        return False
+    foreign = len(words & _FOREIGN)
+    return foreign == 0 or len(words & _ENGLISH_HINTS) >= foreign
+
+
+def sentences(text: str) -> list[str]:
+    """Part a text where a sentence or a line ends."""
+    return [part.strip() for part in SENTENCE_END.split(text) if part and part.strip()]
+
+
+def asks(sentence: str) -> bool:
+    """Tell whether a sentence is a question."""
+    return sentence.rstrip("\"'\u201d\u2019)] ").endswith(("?", "\uff1f", "\u061f", "\u037e"))
+
+
+def is_small_talk(words: frozenset[str] | set[str]) -> bool:
+    """Tell whether some words, taken together, say nothing."""
+    return words <= EMPTY
