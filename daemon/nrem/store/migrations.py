@@ -375,7 +375,7 @@ alter table recall_events add column day integer not null default 0;
 alter table recall_events add column question integer not null default 0;
 
 create index idx_recall_events_organic on recall_events
-    (scope, memory_id, day, question, ts_ms, rank, coverage) where organic;
+    (scope, organic, memory_id, day, question, ts_ms, rank, coverage);
 
 create table recall_uses (
     scope integer not null references scopes,

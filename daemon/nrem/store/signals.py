@@ -115,20 +115,15 @@ _LAST_DAY = 1 << 40
 def _read_days(db: Connection, scope: int, *, days: tuple[int, int], since: int) -> dict[str, Signal]:
     given = {"scope": scope, "first": days[0], "last": days[1], "since": since}
     shown = db.execute(
-        "select memory_id, count(*), sum(weight) from ("
-        " select memory_id, min(ts_ms) as at, coverage / rank as weight from recall_events"  # of the first
-        " where scope = :scope and organic and day between :first and :last"
-        " group by memory_id, day, question having at > :since) group by memory_id",
+        "select memory_id, sum(first), sum(iif(first, coverage / rank, 0)), max(ts_ms) from ("
+        " select memory_id, ts_ms, coverage, rank, not exists (select 1 from recall_events o"
+        "  where o.scope = e.scope and o.organic = 1 and o.memory_id = e.memory_id and o.day = e.day"
+        "  and o.question = e.question and (o.ts_ms, o.id) < (e.ts_ms, e.id)) as first"
+        " from recall_events e where scope = :scope and organic = 1 and day between :first and :last"
+        " and ts_ms > :since) group by memory_id",
         given,
     )
-    found = {row[0]: Signal(memory=row[0], exposures=row[1], weight=row[2]) for row in shown}
-    last = db.execute(
-        "select memory_id, max(ts_ms) from recall_events where scope = :scope and organic"
-        " and day between :first and :last and ts_ms > :since group by memory_id",
-        given,
-    )
-    for memory, at in last:
-        found[memory] = replace(found.get(memory, Signal(memory=memory)), last_at=at)
+    found = {row[0]: Signal(memory=row[0], exposures=row[1], weight=row[2], last_at=row[3]) for row in shown}
     judged = db.execute(
         "select u.memory_id, sum(u.verdict = 'used'), sum(u.verdict = 'wrong'), max(u.at) from recall_uses u"
         " join recalls r on r.scope = u.scope and r.id = u.recall_id where u.scope = :scope"
