@@ -196,7 +196,9 @@ class Dream(_Section):
         "auto", description="auto changes MEMORY.md, propose asks first, off does nothing at all."
     )
     budget: int = Field(8000, ge=0, le=2**20, description="Most characters of MEMORY.md, people's included.")
-    kinds: Kinds = Field(("semantic", "fact", "conversation"), description="Kinds of memories that get lines.")
+    kinds: Kinds = Field(
+        ("semantic", "fact", "conversation"), description="Kinds of memories that get lines."
+    )
 
 
 class Config(_Section):

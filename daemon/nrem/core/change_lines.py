@@ -96,9 +96,7 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
     commit = None
     if removed or restored:
         commit = _publish(dreamer, f"undo +{len(restored)} -{len(removed)} ~0", id, clock=clock)
-    return Undone(
-        sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit
-    )
+    return Undone(sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit)
 
 
 def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:

@@ -1,7 +1,8 @@
 """One sweep of an agent's memory: what proved useful gets a line in MEMORY.md, what did not gives its up.
 
-gather -> decide -> apply in one transaction -> publish (MEMORY.md, diary, commit) -> ledger. Killed before it is
-applied, a sweep never was; killed after, `finish` repeats the rest, with the same bytes and no second commit.
+gather -> decide -> apply in one transaction -> publish (MEMORY.md, diary, commit) -> ledger. Killed before it
+is applied, a sweep never was; killed after, finish_sweep repeats the rest, with the same bytes and no second
+commit.
 """
 
 from __future__ import annotations

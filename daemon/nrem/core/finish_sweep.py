@@ -1,6 +1,7 @@
 """Write the files of a sweep that was applied, commit them, and note it: the part that a crash can cut short.
 
-The lines come from the ledger, so a repeat writes the same bytes; what people did meanwhile is taken in first.
+The lines come from the ledger, so a repeat writes the same bytes; what people did meanwhile is taken in
+first.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def finish_sweep(dreamer: Dreamer, *, clock: Clock) -> Sweep | None:
 
 
 def write_block(dreamer: Dreamer, *, clock: Clock) -> tuple[bool, Parts]:
-    """Bring the block of MEMORY.md to what the ledger says; tell whether that changed it, and what is there."""
+    """Bring the block of MEMORY.md to what the ledger says; tell whether that changed it, and what it is."""
     store, workspace, scope = dreamer.store, dreamer.workspace, dreamer.scope
     for _ in range(memory_file.TRIES):
         found = memory_file.look(store, workspace, scope)

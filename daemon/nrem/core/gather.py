@@ -12,7 +12,7 @@ from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer
 from nrem.core.memory_file import Found
 from nrem.model import Kind
-from nrem.policy import claims, dreaming, memory_doc, projection, salience
+from nrem.policy import dreaming, memory_doc, projection, salience
 from nrem.policy.dreaming import Candidate, Scores
 from nrem.policy.memory_doc import Parts
 from nrem.policy.projection import Plan, Room
@@ -56,15 +56,17 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         bars = promotions.bars(db, scope)
         newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
         read = tuple(marks(db, scope, now=now))
-    successors = claims.successors(
-        claims.Claim(id=m.id, text=m.content, data=m.data, at=m.updated_at, trusted=m.trusted, pinned=m.pinned)
-        for m in material
-    )
     candidates = [
-        _candidate(m, known.get(m.id, _SILENT), settings, now=now, barred=_is_barred(m, bars),
-                   incumbent=m.id in active, successor=successors.get(m.id))
+        _candidate(
+            m,
+            known.get(m.id, _SILENT),
+            settings,
+            now=now,
+            barred=_is_barred(m, bars),
+            incumbent=m.id in active,
+        )
         for m in material
-    ]  # fmt: skip
+    ]
     there = {m.id for m in material}
     return Gathered(
         candidates=tuple(candidate for candidate in candidates if candidate is not None),
@@ -117,7 +119,6 @@ def _candidate(
     now: int,
     barred: bool,
     incumbent: bool,
-    successor: str | None,
 ) -> Candidate | None:
     """Return a memory as the policy sees it; None when its line would show nothing."""
     zone = settings.time.zone
@@ -136,6 +137,7 @@ def _candidate(
         line_length=memory_doc.line_length(text, material.id),
         section=memory_doc.section_of(material.category),
         role=material.role,
+        speaker=material.user or "",
         pinned=material.pinned,
         importance=material.importance,
         importance_given=material.importance != guessed,
@@ -146,5 +148,4 @@ def _candidate(
         last_organic_at=signal.last_at or None,
         incumbent=incumbent,
         barred=barred,
-        superseded_by=successor,
     )

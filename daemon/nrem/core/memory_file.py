@@ -1,7 +1,7 @@
 """The managed block of MEMORY.md on disk: what stands there, what people did to it, and how it is replaced.
 
-The database knows the block as it was last written, and, while it is being written, as it is to be. So after a
-crash in between, what nrem wrote is not taken for something that a person did.
+The database knows the block as it was last written, and, while it is being written, as it is to be. So after
+a crash in between, what nrem wrote is not taken for something that a person did.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from nrem.errors import Conflict, NotFound
 from nrem.model import Scope
 from nrem.policy import memory_doc
 from nrem.policy.memory_doc import PATH, Edits, Line, Parts
-from nrem.store import promotions
+from nrem.store import promotions, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.promotions import Block
@@ -88,8 +88,7 @@ def put(
     `base` is what later edits are compared with, where the block has some already.
     """
     to_be = block if base is None else base
-    same = found.base == to_be and block == (found.parts.block or b"")
-    if same:
+    if found.base == to_be and block == (found.parts.block or b""):
         return True
     _note(store, scope, Block(written=found.base or b"", intended=to_be))
     if block != (found.parts.block or b""):
@@ -133,6 +132,12 @@ def _ours(known: Block) -> list[Line]:
     return [line for line in memory_doc.parse(known.written) if line.id is not None]
 
 
+def _note(store: Database, scope: Scope, known: Block) -> None:
+    def write(db: Connection) -> None:
+        promotions.put_block(db, scopes.get(db, scope.name).number, known)
+
+    store.write(write)
+
+
 def busy() -> Conflict:
     return Conflict(f"{PATH} changes all the time", hint="repeat it when nobody writes it", code="file_busy")
-

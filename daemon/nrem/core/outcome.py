@@ -19,7 +19,9 @@ def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
         texts = memories.contents(db, scope, ids)
         unanswered = tuple(miss.query for miss in signals.misses(db, scope)[:MOST_UNANSWERED])
     return Outcome(
-        changes=tuple(LineChange(**change, text=texts.get(change["id"])) for change in report.get("changes", ())),
+        changes=tuple(
+            LineChange(**change, text=texts.get(change["id"])) for change in report.get("changes", ())
+        ),
         kept=report.get("kept", 0),
         misses=tuple(NearMiss(**miss, text=texts.get(miss["id"])) for miss in report.get("misses", ())),
         rejected=report.get("rejected", {}),

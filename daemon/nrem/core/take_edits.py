@@ -28,7 +28,7 @@ WRITTEN = "a person wrote its line"
 
 
 def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> None:
-    """Bring the memory in line with the block as people left it; raise what is wrong with a line of theirs."""
+    """Bring the memory in line with the block as people left it; raise what is wrong with a line."""
     edits = found.edits
     for id in edits.removed:
         _remove(dreamer, id, clock=clock)

@@ -47,7 +47,9 @@ def _section(report: Mapping[str, Any]) -> list[str]:
     misses = report["misses"][:MOST_MISSES]
     if misses:
         lines += ["", "Almost:", ""]
-        lines += [f"- {_text(miss)}: {miss['reason']} ({miss['score']:.3f}; m:{miss['id']})" for miss in misses]
+        lines += [
+            f"- {_text(miss)}: {miss['reason']} ({miss['score']:.3f}; m:{miss['id']})" for miss in misses
+        ]
     if report["rejected"]:
         lines += ["", "No chance:", ""]
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]

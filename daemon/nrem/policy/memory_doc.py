@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from nrem.policy.excerpt import excerpt
+
 PATH = "MEMORY.md"
 BEGIN = "<!-- nrem:begin -->"
 END = "<!-- nrem:end -->"
@@ -30,7 +32,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 """The headings in their order, each with the categories whose lines stand under it; the last has the rest."""
 
 _SECTION_OF = {category: title for title, categories in SECTIONS.items() for category in categories}
-_LAST = next(reversed(SECTIONS))
+_LAST = list(SECTIONS)[-1]
 _BOM = b"\xef\xbb\xbf"
 _COMMENT = re.compile(r"\s*<!--\s*m:([0-9A-Za-z-]{1,64})\s*-->\s*$")
 _ANY_COMMENT = re.compile(r"[^\S\n]*<!--.*?-->", re.DOTALL)
@@ -129,8 +131,8 @@ def category_of(section: str) -> str:
 
 
 def line_text(content: str, *, created_at: int, zone: str) -> str:
-    """Return a memory's content as one line that closes no comment, with a date if it has a relative one."""
-    text = one_line(content)
+    """Return what a memory tells as one line that closes no comment, with a date if it has a relative one."""
+    text = one_line(excerpt(content))
     if _RELATIVE.search(text) and not _SAID.search(text):
         day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
         text += f" (said {day.isoformat()})"
@@ -138,7 +140,7 @@ def line_text(content: str, *, created_at: int, zone: str) -> str:
 
 
 class _Visible(dict[int, int | str]):
-    """A str.translate table, filled as characters are met: what shows nothing goes, white space is a space."""
+    """A str.translate table, filled as characters are met: what shows nothing goes, white space is one."""
 
     def __missing__(self, point: int) -> int | str:
         character = chr(point)
@@ -170,7 +172,7 @@ MARKERS_LENGTH = len(BEGIN) + len(END) + 2
 
 
 def render(lines: Iterable[Line], *, like: Parts) -> bytes:
-    """Return the block with these lines, in the order given within each section, with the file's line ends."""
+    """Return the block with these lines, in the order given within a section, with the file's line ends."""
     by_section: dict[str, list[str]] = {title: [] for title in SECTIONS}
     for line in lines:
         by_section[line.section].append(_item(line.text, line.id))
@@ -245,12 +247,14 @@ def refresh(base: bytes | None, block: bytes, wanted: Mapping[str, str]) -> tupl
 def _refreshed(block: bytes, before: Mapping[str, str], wanted: Mapping[str, str]) -> bytes:
     lines = []
     for raw in block.splitlines(keepends=True):
-        [line] = parse(b"\n" + raw + b"\n\n") or [None]
+        line = next(iter(parse(b"\n" + raw + b"\n\n")), None)
         if line is None or line.id is None or before.get(line.id) != line.text:
             lines.append(raw)
         elif line.id in wanted:
             end = raw[len(raw.rstrip(b"\r\n")) :]
-            lines.append(raw if wanted[line.id] == line.text else _item(wanted[line.id], line.id).encode() + end)
+            lines.append(
+                raw if wanted[line.id] == line.text else _item(wanted[line.id], line.id).encode() + end
+            )
     return b"".join(_without_empty_sections(lines))
 
 

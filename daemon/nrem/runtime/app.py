@@ -8,15 +8,18 @@ from pathlib import Path
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
 from nrem.core import agents
+from nrem.core.dream import dream
+from nrem.core.dreamer import Dreamer
+from nrem.core.finish_sweep import finish_sweep
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
-from nrem.model import Scope
+from nrem.model import Caller, Scope
 from nrem.models import embeddings, transport
 from nrem.models.embeddings import Embedder
-from nrem.store import scopes, vectors
+from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
-from nrem.wire import CheckpointMade
+from nrem.wire import CheckpointMade, Dreamed
 
 WARM_ROWS = 5000
 """A recall over more rows than this is not done on the event loop."""
@@ -68,6 +71,7 @@ class App:
         workspaces = Workspaces(home)
         agents.finish_removals(store, workspaces)
         agents.make_workspaces(store, workspaces)
+        store.write(sweeps.release)
         return cls(source, store, clock, embedder, workspaces)
 
     def reload(self) -> None:
@@ -149,6 +153,27 @@ class App:
         """Commit the workspace of a new agent, which has no settings of its own."""
         workspace = self.workspaces.of(scope)
         publish(self.store, workspace, self.config, scope, Reason("template"), now=self.clock.now())
+
+    def dreamer(self, scope: Scope) -> Dreamer:
+        """Return what a sweep of an agent works with."""
+        return Dreamer(
+            store=self.store,
+            workspace=self.workspaces.of(scope),
+            settings=self.settings(scope),
+            scope=scope,
+            embedder=self.serving_embedder(),
+        )
+
+    def dream(self, scope: Scope, *, dry_run: bool = False, caller: Caller) -> Dreamed:
+        """Choose anew what stands in an agent's MEMORY.md; see core.dream."""
+        return dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+
+    def finish_sweeps(self) -> None:
+        """Publish the sweeps that an earlier process applied and did not get to publish."""
+        with self.store.reading() as db:
+            left = sweeps.all_applied(db)
+        for scope in left:
+            finish_sweep(self.dreamer(scope), clock=self.clock)
 
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""

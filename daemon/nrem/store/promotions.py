@@ -189,7 +189,10 @@ def propose(db: Connection, scope: int, made: list[Proposal]) -> None:
     db.executemany(
         "insert into proposals (scope, id, sweep, memory_id, version, verdict, reason, score, state, at)"
         " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [(scope, p.id, p.sweep, p.memory, p.version, p.verdict, p.reason, p.score, p.state, p.at) for p in made],
+        [
+            (scope, p.id, p.sweep, p.memory, p.version, p.verdict, p.reason, p.score, p.state, p.at)
+            for p in made
+        ],
     )
 
 

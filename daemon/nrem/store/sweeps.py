@@ -48,7 +48,7 @@ class Material:
     created_at: int
     updated_at: int
     expires_at: int | None
-    data: str | None
+    user: str | None
 
 
 # The ledger
@@ -57,9 +57,7 @@ class Material:
 def begin(db: Connection, scope: int, id: str, *, mode: str, actor: str, now: int) -> None:
     """Open a sweep; raise Conflict while another one of this scope is open and its lease runs."""
     db.execute("delete from sweeps where scope = ? and state = 'running' and lease_until <= ?", (scope, now))
-    other = db.execute(
-        "select id from sweeps where scope = ? and state <> 'published'", (scope,)
-    ).fetchone()
+    other = db.execute("select id from sweeps where scope = ? and state <> 'published'", (scope,)).fetchone()
     if other is not None:
         raise Conflict(
             f"sweep {other[0]} of this agent is not done yet",
@@ -84,7 +82,7 @@ def release(db: Connection) -> None:
 
 
 def apply(db: Connection, scope: int, id: str, report: dict[str, Any], counts: tuple[int, int, int]) -> None:
-    """Note what a sweep decided: lines that came, went, and were replaced. Conflict when it lost its lease."""
+    """Note what a sweep decided: lines that came, went, were replaced. Conflict when it lost its lease."""
     text = json.dumps(report, ensure_ascii=False, sort_keys=True)
     noted = db.execute(
         "update sweeps set state = 'applied', report = ?, promoted = ?, demoted = ?, superseded = ?,"
@@ -126,7 +124,8 @@ def all_applied(db: Connection) -> list[Scope]:
     """Return the scopes that have such a sweep."""
     rows = db.execute(
         "select s.scope as number, s.name as name, s.created_at as created_at from sweeps w"
-        " join scopes s on s.scope = w.scope where w.state = 'applied' and s.removed_at is null order by s.name"
+        " join scopes s on s.scope = w.scope where w.state = 'applied' and s.removed_at is null"
+        " order by s.name"
     )
     return [Scope(**dict(row)) for row in rows]
 
@@ -173,7 +172,7 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
         "select m.id, m.content, m.kind, m.category, m.trust, m.role, m.pinned, m.importance, m.version,"
-        " m.created_at, m.updated_at, m.expires_at, m.data from memories m"
+        " m.created_at, m.updated_at, m.expires_at, m.user_id from memories m"
         f" where m.scope = ? and (m.kind in ({marks}) or m.pinned or m.id in (select memory_id"
         " from memory_promotions where scope = m.scope and demoted_at is null)) order by m.created_at, m.id",
         (scope, *(kind.value for kind in kinds)),
@@ -182,17 +181,18 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
         Material(
             id=id, content=content, kind=Kind(kind), category=category, trusted=trust == Trust.TRUSTED,
             role=Role(role) if role else None, pinned=bool(pinned), importance=importance, version=version,
-            created_at=created, updated_at=updated, expires_at=expires, data=data,
+            created_at=created, updated_at=updated, expires_at=expires, user=user,
         )
         for id, content, kind, category, trust, role, pinned, importance, version, created, updated, expires,
-        data in rows
+        user in rows
     ]  # fmt: skip
 
 
 def newest_write(db: Connection, scope: int) -> tuple[int, int]:
     """Return seq and time of the last event about a memory, 0 and 0 when there is none."""
     row = db.execute(
-        "select seq, at from events where scope = ? and op like 'memory.%' order by seq desc limit 1", (scope,)
+        "select seq, at from events where scope = ? and op like 'memory.%' order by seq desc limit 1",
+        (scope,),
     ).fetchone()
     return (row[0], row[1]) if row else (0, 0)
 

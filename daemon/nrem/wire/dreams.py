@@ -127,7 +127,7 @@ class SweepShown:
 class ProposalShown:
     proposal: str
     id: str
-    change: Change
+    change: str
     reason: str
     score: float
     at: Moment

@@ -62,10 +62,10 @@ class Files:
             _replace(folder, parts[-1], data, mode)
 
     def replace(self, path: str, data: bytes, *, expected: bytes | None) -> bool:
-        """Put a file in place if the one there still is what was expected, None for none; tell whether it was.
+        """Put a file in place if the one there still is what was expected, None for none; tell if it was.
 
-        Nothing that others write meanwhile is lost: it is looked at what came out, and that is put back. Where
-        the system cannot exchange two files, a moment is left in which others are not noticed.
+        Nothing that others write meanwhile is lost: what came out is looked at, and put back. Where the system
+        cannot exchange two files, a moment is left in which others are not noticed.
         """
         parts = self._check_writable(path)
         self._check_size(len(data))
