@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from nrem.config import Config
+from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NotFound
 from nrem.model import Scope
@@ -102,9 +104,10 @@ def put(
     return True
 
 
-def accept(store: Database, scope: Scope, found: Found) -> None:
+def accept(store: Database, settings: Config, scope: Scope, found: Found) -> None:
     """Note that what people did to the block is known, so that it is no longer an edit."""
-    block = found.parts.block or b""
+    text = (found.parts.block or b"").decode(errors="replace")
+    block = Scrubber(settings, refuse=False).text("block", text).encode()
     _note(store, scope, Block(written=block, intended=block))
 
 

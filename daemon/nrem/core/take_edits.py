@@ -36,7 +36,7 @@ def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> None:
         _change(dreamer, id, text, clock=clock)
     for line in edits.added:
         _add(dreamer, line, clock=clock)
-    accept(dreamer.store, dreamer.scope, found)
+    accept(dreamer.store, dreamer.settings, dreamer.scope, found)
 
 
 def _remove(dreamer: Dreamer, id: str, *, clock: Clock) -> None:

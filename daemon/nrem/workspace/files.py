@@ -64,7 +64,7 @@ class Files:
     def replace(self, path: str, data: bytes, *, expected: bytes | None) -> bool:
         """Put a file in place if the one there still is what was expected, None for none; tell if it was.
 
-        Nothing that others write meanwhile is lost: what came out is looked at, and put back. Where the system
+        Nothing that others write meanwhile is lost: what came out is looked at, and put back. Where a system
         cannot exchange two files, a moment is left in which others are not noticed.
         """
         parts = self._check_writable(path)
