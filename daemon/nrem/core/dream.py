@@ -71,8 +71,7 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
     try:
         found = memory_file.look(dreamer.store, dreamer.workspace, scope)
         if found.edits:
-            take_edits(dreamer, found, clock=clock)
-            found = memory_file.look(dreamer.store, dreamer.workspace, scope)
+            found = take_edits(dreamer, found, clock=clock)
         gathered = gather(dreamer, found, now=now)
         _, plan = gathered.decide()
         report = _report(gathered, plan)

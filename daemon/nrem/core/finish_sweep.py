@@ -48,8 +48,7 @@ def write_block(dreamer: Dreamer, *, clock: Clock) -> tuple[bool, Parts]:
     for _ in range(memory_file.TRIES):
         found = memory_file.look(store, workspace, scope)
         if found.edits:
-            take_edits(dreamer, found, clock=clock)
-            found = dataclasses.replace(found, base=found.parts.block)
+            found = take_edits(dreamer, found, clock=clock)
         with store.reading() as db:
             wanted = memory_file.lines(db, scope.number, zone=dreamer.settings.time.zone)
         block = memory_file.render(found, wanted, budget=dreamer.settings.dream.budget)

@@ -6,7 +6,7 @@ a crash in between, what nrem wrote is not taken for something that a person did
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nrem.config import Config
 from nrem.core.scrub import Scrubber
@@ -104,11 +104,12 @@ def put(
     return True
 
 
-def accept(store: Database, settings: Config, scope: Scope, found: Found) -> None:
+def accept(store: Database, settings: Config, scope: Scope, found: Found) -> Found:
     """Note that what people did to the block is known, so that it is no longer an edit."""
     text = (found.parts.block or b"").decode(errors="replace")
     block = Scrubber(settings, refuse=False).text("block", text).encode()
     _note(store, scope, Block(written=block, intended=block))
+    return replace(found, base=block)
 
 
 def refresh(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> None:

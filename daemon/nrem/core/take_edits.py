@@ -27,7 +27,7 @@ REMOVED = "a person removed its line"
 WRITTEN = "a person wrote its line"
 
 
-def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> None:
+def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> Found:
     """Bring the memory in line with the block as people left it; raise what is wrong with a line."""
     edits = found.edits
     for id in edits.removed:
@@ -36,7 +36,7 @@ def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> None:
         _change(dreamer, id, text, clock=clock)
     for line in edits.added:
         _add(dreamer, line, clock=clock)
-    accept(dreamer.store, dreamer.settings, dreamer.scope, found)
+    return accept(dreamer.store, dreamer.settings, dreamer.scope, found)
 
 
 def _remove(dreamer: Dreamer, id: str, *, clock: Clock) -> None:

@@ -168,12 +168,14 @@ class App:
         """Choose anew what stands in an agent's MEMORY.md; see core.dream."""
         return dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
 
-    def finish_sweeps(self) -> None:
-        """Publish the sweeps that an earlier process applied and did not get to publish."""
+    def unfinished_sweeps(self) -> list[Scope]:
+        """Return the agents with a sweep that was applied and is not published."""
         with self.store.reading() as db:
-            left = sweeps.all_applied(db)
-        for scope in left:
-            finish_sweep(self.dreamer(scope), clock=self.clock)
+            return sweeps.all_applied(db)
+
+    def finish_sweep(self, scope: Scope) -> None:
+        """Publish such a sweep."""
+        finish_sweep(self.dreamer(scope), clock=self.clock)
 
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""
