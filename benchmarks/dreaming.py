@@ -2,9 +2,14 @@
 
 The data is a file in LoCoMo's format. One conversation is one agent, each turn a memory of kind semantic with
 its time and user. Half of the questions are history: each is asked through recall at a random moment after its
-evidence was said, and what it was shown is logged. After every session each policy chooses lines anew. The other
-half is asked after the end: evidence recall is the mean share of a question's evidence that has a line, precision
-the share of lines that are evidence of any of these questions, churn the share of lines that a sweep replaced.
+evidence was said, and what it was shown is logged. After every session each policy chooses lines anew, and the
+lines are written as in MEMORY.md: the telling sentences, and the memory's id in a comment. The other half is asked
+after the end: evidence recall is the mean share of a question's evidence that has a line, where a line counts only
+if it has every word of the answer that the whole turn has (and every time and number, if the question asks when);
+precision is the share of lines that are evidence of any of these questions, churn the share of lines that a sweep
+replaced. The interval is a bootstrap over conversations. "Whole" is the evidence recall with lines that hold the
+whole turn.
+
 No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory was used
 when it was shown and holds at least 0.34 of the answer's words that are not the question's, weighed by rarity.
 """
@@ -15,6 +20,7 @@ import argparse
 import json
 import math
 import random
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,13 +35,21 @@ from rich.table import Table
 
 from nrem.clock import Ids
 from nrem.model import Kind
-from nrem.policy import dreaming, projection
+from nrem.policy import classic, dreaming, projection
+from nrem.policy.concepts import derive
 from nrem.policy.dreaming import Candidate
+from nrem.policy.excerpt import excerpt
+from nrem.policy.prior import split
+from nrem.policy.projection import Room
 from nrem.policy.terms import for_index
+from nrem.policy.wordlists import TIME_WORDS
 from nrem.runtime.app import App
 from nrem.surface.operations import call
 
 BUDGETS = (2000, 4000, 8000)
+FRAME = 50
+"""What markers and a heading take of the budget."""
+TEMPORAL = 2
 SHOWN = 5
 USED = 0.34
 DAY = 86_400_000
@@ -75,13 +89,20 @@ class State:
 
 
 @dataclass(frozen=True)
+class Later:
+    """A later question: the memories that answer it, and those of which a shortened line does so too."""
+
+    evidence: frozenset[str]
+    in_short: frozenset[str]
+
+
+@dataclass(frozen=True)
 class Run:
     """One conversation with one half of its questions as history."""
 
     conversation: int
     states: tuple[State, ...]
-    later: tuple[frozenset[str], ...]
-    """The evidence of each later question."""
+    later: tuple[Later, ...]
 
 
 # Replay
@@ -124,21 +145,41 @@ def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed
         for moment, question in sorted(
             ((chance.randrange(gap), question) for question in asked.get(i, [])), key=lambda pair: pair[0]
         ):
-            clock.time += max(clock.time, states[-1].newest + moment) - clock.time
+            clock.time = max(clock.time, states[-1].newest + moment)
             exposures += _ask(app, agent, question, clock.time, rarity)
     states.append(State(tuple(memories.values()), tuple(exposures), clock.time))
-    return Run(number, tuple(states), tuple(frozenset(ids[p] for p in q.evidence) for q in later))
+    return Run(number, tuple(states), tuple(_later(question, ids, conversation) for question in later))
+
+
+def _later(question: Question, ids: Sequence[str], conversation: Conversation) -> Later:
+    names = {turn.user.lower() for turn in conversation.turns}
+    wanted = set(for_index(question.answer)) - names
+
+    def tells(text: str) -> set[str]:
+        when = set(split(text)) & TIME_WORDS | set(re.findall(r"\d+", text))
+        return (set(for_index(text)) & wanted) | (when if question.category == TEMPORAL else set())
+
+    places = {place: conversation.turns[place].text for place in question.evidence}
+    return Later(
+        evidence=frozenset(ids[place] for place in places),
+        in_short=frozenset(ids[p] for p, text in places.items() if tells(text) <= tells(excerpt(text))),
+    )
 
 
 def _candidate(id: str, text: str, at: int) -> Candidate:
-    line = f"- {' '.join(text.split())} <!-- m:{id} -->\n"
     return Candidate(
         id=id, text=text, kind=Kind.SEMANTIC, category="general", trusted=True, created_at=at, updated_at=at,
-        line_length=len(line),
+        line_length=_length(excerpt(text), id),
     )  # fmt: skip
 
 
-def _ask(app: App, agent: str, question: Question, at: int, rarity: Mapping[str, float]) -> Iterator[Exposure]:
+def _length(text: str, id: str) -> int:
+    return len(f"- {' '.join(text.split())} <!-- m:{id} -->\n")
+
+
+def _ask(
+    app: App, agent: str, question: Question, at: int, rarity: Mapping[str, float]
+) -> Iterator[Exposure]:
     answer = call(app, CALLER, "recall", {
         "agent": agent, "query": question.text, "limit": SHOWN, "explain": True,
     })  # fmt: skip
@@ -158,3 +199,271 @@ def _rarity(texts: Sequence[str]) -> dict[str, float]:
         for term in set(for_index(text)):
             counts[term] = counts.get(term, 0) + 1
     return {term: math.log(1 + len(texts) / count) for term, count in counts.items()}
+
+
+# Policies: what is known and which lines stand, to which lines stand next
+
+Policy = Callable[[State, Sequence[str], int], list[str]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What the exposures of one memory come to; one for each query and day counts."""
+
+    exposure: float = 0.0
+    uses: int = 0
+    hits: int = 0
+    ranks: float = 0.0
+    queries: int = 0
+    days: int = 0
+    span: float = 0.0
+    last: int | None = None
+
+
+def _seen(state: State) -> dict[str, Seen]:
+    by: dict[str, dict[tuple[str, int], Exposure]] = {}
+    for exposure in state.exposures:
+        by.setdefault(exposure.memory, {}).setdefault((exposure.query, exposure.at // DAY), exposure)
+    return {
+        memory: Seen(
+            exposure=sum(e.coverage / e.rank for e in kept.values()),
+            uses=sum(e.used for e in kept.values()),
+            hits=len(kept),
+            ranks=sum(1 / e.rank for e in kept.values()),
+            queries=len({query for query, _ in kept}),
+            days=len({day for _, day in kept}),
+            span=(max(e.at for e in kept.values()) - min(e.at for e in kept.values())) / DAY,
+            last=max(e.at for e in kept.values()),
+        )
+        for memory, kept in by.items()
+    }
+
+
+def _fill(state: State, budget: int, ranked: Sequence[str]) -> list[str]:
+    """Take lines in the order given as long as they fit."""
+    lengths = {memory.id: memory.line_length for memory in state.memories}
+    chosen, left = [], budget
+    for id in ranked:
+        if lengths[id] <= left:
+            chosen.append(id)
+            left -= lengths[id]
+    return chosen
+
+
+def at_random(state: State, _: Sequence[str], budget: int) -> list[str]:
+    ids = [memory.id for memory in state.memories]
+    random.Random(len(ids)).shuffle(ids)
+    return _fill(state, budget, ids)
+
+
+def newest(state: State, _: Sequence[str], budget: int) -> list[str]:
+    return _fill(state, budget, [memory.id for memory in reversed(state.memories)])
+
+
+def most_shown(state: State, _: Sequence[str], budget: int) -> list[str]:
+    seen = _seen(state)
+    return _fill(state, budget, sorted(seen, key=lambda id: (-seen[id].hits, id)))
+
+
+def classic_gated(state: State, standing: Sequence[str], budget: int) -> list[str]:
+    """The profile as it is: gates, once ever, appended, and what does not fit is lost."""
+    promoted = classic.promote(_recalled(state, standing), newest=state.newest)
+    return _fill(state, budget, [*standing, *(promotion.id for promotion in promoted)])
+
+
+def classic_score(state: State, _: Sequence[str], budget: int) -> list[str]:
+    """Its score without the gates, the block filled anew: kinder than the profile."""
+    totals = {one.id: sum(classic.terms(one, newest=state.newest).values()) for one in _recalled(state, ())}
+    return _fill(state, budget, sorted(totals, key=lambda id: (-totals[id], id)))
+
+
+def _recalled(state: State, standing: Sequence[str]) -> list[classic.Recalled]:
+    return [
+        classic.Recalled(
+            id=id, category="general", recalls=seen.hits, ranks=seen.ranks, queries=seen.queries,
+            days=seen.days, last_at=seen.last or 0, promoted=id in standing,
+        )
+        for id, seen in _seen(state).items()
+    ]  # fmt: skip
+
+
+def openclaw_score(state: State, _: Sequence[str], budget: int) -> list[str]:
+    """OpenClaw's deep score without the gates, the block filled anew; no daily notes, no phases."""
+    tags = {memory.id: len(derive(memory.text)) for memory in state.memories}
+    totals = {}
+    for id, seen in _seen(state).items():
+        spread = 0.2 * (seen.days == 1)
+        if seen.days > 1:
+            spread = 0.55 * min(1, math.log1p(seen.days - 1) / math.log1p(4)) + 0.45 * min(1, seen.span / 7)
+        totals[id] = (
+            0.30 * seen.ranks / seen.hits
+            + 0.24 * min(1, math.log1p(seen.hits) / math.log1p(10))
+            + 0.15 * min(1, max(seen.queries, seen.days) / 5)
+            + 0.15 * 2 ** (-(state.newest - (seen.last or 0)) / DAY / 14)
+            + 0.10 * spread
+            + 0.06 * min(1, tags[id] / 6)
+        )
+    return _fill(state, budget, sorted(totals, key=lambda id: (-totals[id], id)))
+
+
+def nrem(state: State, standing: Sequence[str], budget: int) -> list[str]:
+    """The policy of the sweep itself."""
+    return _solve(state, standing, budget, _seen(state))
+
+
+def nrem_text_alone(state: State, standing: Sequence[str], budget: int) -> list[str]:
+    return _solve(state, standing, budget, {})
+
+
+def _solve(state: State, standing: Sequence[str], budget: int, seen: Mapping[str, Seen]) -> list[str]:
+    kept = set(standing)
+    candidates = []
+    for memory in state.memories:
+        found = seen.get(memory.id, Seen())
+        candidates.append(replace(
+            memory, exposure=found.exposure, uses=found.uses, last_organic_at=found.last,
+            incumbent=memory.id in kept,
+        ))  # fmt: skip
+    scores = dreaming.score(candidates, newest=state.newest)
+    return list(projection.solve(candidates, scores, room=Room(characters=budget)).chosen)
+
+
+def oracle(run: Run) -> Policy:
+    """What the later questions themselves would choose."""
+
+    def choose(state: State, _: Sequence[str], budget: int) -> list[str]:
+        worth: dict[str, float] = {}
+        for later in run.later:
+            for id in later.in_short:
+                worth[id] = worth.get(id, 0) + 1 / len(later.evidence)
+        lengths = {memory.id: memory.line_length for memory in state.memories}
+        known = [id for id in worth if id in lengths]
+        return _fill(state, budget, sorted(known, key=lambda id: -worth[id] / lengths[id]))
+
+    return choose
+
+
+POLICIES: dict[str, Policy] = {
+    "random": at_random,
+    "recency": newest,
+    "frequency": most_shown,
+    "classic, as it is": classic_gated,
+    "classic score": classic_score,
+    "OpenClaw score": openclaw_score,
+    "nrem, text alone": nrem_text_alone,
+    "nrem": nrem,
+}
+
+
+# Figures
+
+
+@dataclass(frozen=True)
+class Result:
+    conversation: int
+    recall: float
+    precision: float
+    lines: int
+    churn: float
+
+
+def judge(run: Run, policy: Policy, budget: int, *, whole: bool) -> Result:
+    """Let a policy sweep after every session, and ask the later questions against the last lines."""
+    standing: list[str] = []
+    replaced = []
+    for state in run.states:
+        seen = _whole(state) if whole else state
+        chosen = policy(seen, standing, budget - FRAME)
+        if standing:
+            replaced.append(len(set(standing) - set(chosen)) / len(standing))
+        standing = chosen
+    lines = set(standing)
+    shares = [
+        len(lines & (later.evidence if whole else later.in_short)) / len(later.evidence)
+        for later in run.later
+    ]
+    needed = frozenset[str]().union(*(later.evidence for later in run.later))
+    return Result(
+        conversation=run.conversation,
+        recall=float(np.mean(shares)),
+        precision=len(lines & needed) / max(len(lines), 1),
+        lines=len(lines),
+        churn=float(np.mean(replaced)) if replaced else 0.0,
+    )
+
+
+def _whole(state: State) -> State:
+    whole = (replace(memory, line_length=_length(memory.text, memory.id)) for memory in state.memories)
+    return replace(state, memories=tuple(whole))
+
+
+def interval(results: Sequence[Result], resamples: int = 2000) -> tuple[float, float]:
+    """Return the 95 % bootstrap interval of the recall over conversations."""
+    by: dict[int, list[float]] = {}
+    for result in results:
+        by.setdefault(result.conversation, []).append(result.recall)
+    groups = [float(np.mean(values)) for values in by.values()]
+    chance = random.Random(0)
+    means = sorted(float(np.mean(chance.choices(groups, k=len(groups)))) for _ in range(resamples))
+    return means[int(0.025 * resamples)], means[int(0.975 * resamples)]
+
+
+def figures(name: str, short: Sequence[Result], whole: Sequence[Result]) -> dict[str, object]:
+    low, high = interval(short)
+    return {
+        "policy": name,
+        "recall": round(float(np.mean([r.recall for r in short])), 3),
+        "95 %": f"{low:.3f}-{high:.3f}",
+        "precision": round(float(np.mean([r.precision for r in short])), 3),
+        "lines": round(float(np.mean([r.lines for r in short])), 1),
+        "churn": round(float(np.mean([r.churn for r in short])), 3),
+        "whole: recall": round(float(np.mean([r.recall for r in whole])), 3),
+        "whole: precision": round(float(np.mean([r.precision for r in whole])), 3),
+    }
+
+
+def show(rows: list[dict[str, object]], budget: int) -> None:
+    table = Table(*rows[0], title=f"{budget} characters")
+    for row in rows:
+        table.add_row(*map(str, row.values()))
+    Console(width=120).print(table)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
+    parser.add_argument("--splits", type=int, default=3, help="how often the questions are split anew")
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    options = parser.parse_args()
+    conversations = load(options.data)
+    print(
+        f"{options.data.name}: {len(conversations)} conversations, {options.splits} splits; uses are simulated"
+    )
+    runs = []
+    with tempfile.TemporaryDirectory() as folder, Progress(transient=True) as progress:
+        clock = Hands()
+        with App.open(Path(folder) / "home", create=True, clock=clock) as app:
+            step = progress.add_task("Replaying", total=options.splits * len(conversations))
+            for seed in range(options.splits):
+                for number, conversation in enumerate(conversations):
+                    runs.append(replay(app, clock, conversation, number, seed))
+                    progress.advance(step)
+    results: dict[int, list[dict[str, object]]] = {}
+    for budget in BUDGETS:
+        rows = []
+        for name in (*POLICIES, "oracle"):
+            both = [
+                [judge(run, POLICIES.get(name) or oracle(run), budget, whole=whole) for run in runs]
+                for whole in (False, True)
+            ]
+            rows.append(figures(name, *both))
+        show(rows, budget)
+        results[budget] = rows
+    if options.json:
+        options.json.write_text(json.dumps(results, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()
