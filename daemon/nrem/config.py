@@ -195,6 +195,9 @@ class Dream(_Section):
     mode: Literal["off", "propose", "auto"] = Field(
         "auto", description="auto changes MEMORY.md, propose asks first, off does nothing at all."
     )
+    profile: Literal["default", "classic"] = Field(
+        "default", description="default weighs every line anew; classic promotes by recalls, once ever."
+    )
     budget: int = Field(8000, ge=0, le=2**20, description="Most characters of MEMORY.md, people's included.")
     kinds: Kinds = Field(
         ("semantic", "fact", "conversation"), description="Kinds of memories that get lines."

@@ -241,6 +241,28 @@ def test_people_s_text_stays_byte_for_byte(call: Call, file: Path) -> None:
     assert parts.block.count(b"\r\n") == parts.block.count(b"\n") > 5
 
 
+@pytest.mark.rows(87)
+def test_the_profile_classic_promotes_by_recalls_once_ever(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    configure(call, profile="classic")
+    ids = facts(call)
+    call("dream", agent="ana")
+    assert lines() == {}
+    for query in ("where does Luis Ortega work?", "when did Luis Ortega move?", "Luis Ortega at Acme"):
+        clock.advance(days=1)
+        call("recall", agent="ana", query=query, limit=1)
+    app.store.write(lambda db: None)
+    sweep = call("dream", agent="ana")["sweep"]
+    assert lines().keys() == {ids[0]}
+    call("undo_sweep", agent="ana", sweep=sweep)
+    clock.advance(days=1)
+    call("recall", agent="ana", query="Luis Ortega in Valencia", limit=1)
+    app.store.write(lambda db: None)
+    call("dream", agent="ana")
+    assert lines() == {}
+
+
 # Forgetting
 
 

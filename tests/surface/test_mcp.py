@@ -146,6 +146,7 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "list_memories": (True, False, False, False),
         "forget": (False, True, True, False),
         "checkpoint": (False, False, True, False),
+        "dream": (False, False, True, False),
     }
     assert all(tool.description and tool.title for tool in tools.values())
 

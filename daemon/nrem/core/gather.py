@@ -12,7 +12,8 @@ from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer
 from nrem.core.memory_file import Found
 from nrem.model import Kind
-from nrem.policy import dreaming, memory_doc, projection, salience
+from nrem.policy import classic, dreaming, memory_doc, once_ever, projection, salience
+from nrem.policy.classic import Recalled
 from nrem.policy.dreaming import Candidate, Scores
 from nrem.policy.memory_doc import Parts
 from nrem.policy.projection import Plan, Room
@@ -39,10 +40,16 @@ class Gathered:
     gone: tuple[str, ...]
     """Memories that are promoted and no longer there."""
 
+    recalled: tuple[Recalled, ...] | None
+    """What the profile classic goes by; None for the default one."""
+
     def decide(self) -> tuple[Scores, Plan]:
         """Return the scores and what is to become of each line."""
         scores = dreaming.score(self.candidates, newest=self.newest)
-        return scores, projection.solve(self.candidates, scores, room=self.room, kinds=self.kinds)
+        if self.recalled is None:
+            return scores, projection.solve(self.candidates, scores, room=self.room, kinds=self.kinds)
+        passed = classic.promote(self.recalled, newest=self.newest)
+        return scores, once_ever.solve(self.candidates, passed, scores, room=self.room, kinds=self.kinds)
 
 
 def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
@@ -56,6 +63,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         bars = promotions.bars(db, scope)
         newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
         read = tuple(marks(db, scope, now=now))
+        recalled = _recalled(db, scope, material) if settings.dream.profile == "classic" else None
     candidates = [
         _candidate(
             m,
@@ -79,6 +87,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         ),
         kinds=kinds,
         read=read,
+        recalled=recalled,
         gone=tuple(sorted(active.keys() - there)),
     )
 
@@ -103,6 +112,24 @@ def digest(read: Sequence[int], settings: Config, parts: Parts) -> str:
         parts.human,
     )
     return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+
+def _recalled(db: Connection, scope: int, material: Sequence[Material]) -> tuple[Recalled, ...]:
+    hits, ever = sweeps.hits(db, scope), promotions.ever(db, scope)
+    return tuple(
+        Recalled(
+            id=m.id,
+            category=m.category,
+            recalls=known.recalls,
+            ranks=known.ranks,
+            queries=known.queries,
+            days=known.days,
+            last_at=known.last_at,
+            promoted=m.id in ever,
+        )
+        for m in material
+        if (known := hits.get(m.id)) is not None
+    )
 
 
 def _is_barred(material: Material, bars: dict[str, int]) -> bool:

@@ -188,6 +188,31 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
     ]  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hits:
+    """How often people and agents were shown a memory, in all."""
+
+    recalls: int
+    ranks: float
+    """The sum of 1 / rank."""
+    queries: int
+    days: int
+    last_at: int
+
+
+def hits(db: Connection, scope: int) -> dict[str, Hits]:
+    """Return, by memory, every hit of an organic recall that is still recorded."""
+    rows = db.execute(
+        "select memory_id, count(*), sum(1.0 / rank), count(distinct question), count(distinct day),"
+        " max(ts_ms) from recall_events where scope = ? and organic group by memory_id",
+        (scope,),
+    )
+    return {
+        id: Hits(recalls=recalls, ranks=ranks, queries=queries, days=days, last_at=last)
+        for id, recalls, ranks, queries, days, last in rows
+    }
+
+
 def newest_write(db: Connection, scope: int) -> tuple[int, int]:
     """Return seq and time of the last event about a memory, 0 and 0 when there is none."""
     row = db.execute(

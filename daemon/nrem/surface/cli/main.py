@@ -36,6 +36,7 @@ COMMANDS = {
     "reembed": "recalling",
     "checkpoint": "workspace",
     "log": "workspace",
+    "dream": "dreaming",
     "prune": "care",
     "backup": "care",
     "doctor": "care",
