@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from nrem.model import Event
 from nrem.policy import memory_doc
 from nrem.runtime.app import App
 from nrem.store import promotions, sweeps
+from nrem.workspace.files import Files
 from workspace.workshop import check_clean, git
 
 Chain = Callable[[str], list[Event]]
@@ -364,6 +366,41 @@ def test_broken_markers_are_left_and_bar_nothing(call: Call, file: Path, lines: 
     call("dream", agent="ana")
     assert file.read_text().startswith(broken)
     assert set(ids) <= lines().keys()
+
+
+@pytest.mark.rows(109)
+def test_edits_made_while_sweeps_run_are_all_honoured(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    """A person adds lines to the block, and to their own text, while sweep after sweep writes it."""
+    facts(call)
+    call("dream", agent="ana")
+    files, wanted, stop = Files(file.parent), list[str](), threading.Event()
+
+    def person() -> None:
+        last = -1
+        while not stop.is_set() and len(wanted) < 15:
+            if number == last:  # people write one thing at a time
+                continue
+            last = number
+            seen = file.read_bytes()
+            text = f"My rule number {len(wanted)} is to rest on Sunday"
+            mine = seen.replace(b"<!-- nrem:end -->", f"- {text}\n<!-- nrem:end -->".encode())
+            if files.replace("MEMORY.md", b"A word of mine.\n" + mine, expected=seen):
+                wanted.append(text)
+
+    number = 0
+    writer = threading.Thread(target=person)
+    writer.start()
+    while writer.is_alive():
+        number += 1
+        call("remember", agent="ana", content=f"Globex opened office number {number} in Lisbon in 2025")
+        call("dream", agent="ana")
+    stop.set()
+    writer.join()
+    call("dream", agent="ana")
+    assert set(wanted) <= set(lines().values())
+    assert file.read_text().count("A word of mine.") >= len(wanted) == 15
 
 
 # Undo

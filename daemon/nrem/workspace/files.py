@@ -222,11 +222,11 @@ def _link_new(folder: int, temporary: str, name: str) -> bool:
 
 def _exchange(folder: int, temporary: str, name: str, data: bytes, expected: bytes) -> bool:
     """Swap until what comes out is what was known to be there: then nothing of others' is left outside."""
+    if _content(folder, name) != expected:  # almost always seen here, and then nobody sees anything of ours
+        return False
     inside, outside = expected, data
     while True:
         if not exchange(folder, temporary, name):
-            if _content(folder, name) != expected:
-                return False
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             return True
         came_out = _content(folder, temporary)
