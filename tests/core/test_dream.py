@@ -265,6 +265,27 @@ def test_the_profile_classic_promotes_by_recalls_once_ever(
     assert lines() == {}
 
 
+@pytest.mark.rows(111)
+def test_what_was_used_scores_higher_than_what_was_only_shown(
+    app: App, call: Call, clock: ManualClock
+) -> None:
+    used, shown = (
+        call("remember", agent="ana", content=f"The office of Globex in {city} has 40 desks")["id"]
+        for city in ("Lisbon", "Madrid")
+    )
+    found = call("recall", agent="ana", query="offices of Globex with desks")
+    app.store.write(lambda db: None)
+    assert {hit["memory"]["id"] for hit in found["hits"]} == {used, shown}
+    last = found["hits"][-1]["memory"]["id"]
+    first = ({used, shown} - {last}).pop()
+    scores = [call("explain_dream", agent="ana", id=id)["score"] for id in (first, last)]
+    assert scores[0] > scores[1]  # shown higher up
+    call("mark_used", agent="ana", recall_id=found["recall_id"], memory_ids=[last])
+    explained = [call("explain_dream", agent="ana", id=id) for id in (first, last)]
+    assert explained[1]["score"] > explained[0]["score"] == pytest.approx(scores[0])
+    assert explained[1]["terms"]["used"] > 0
+
+
 # Forgetting
 
 
@@ -375,14 +396,10 @@ def test_edits_made_while_sweeps_run_are_all_honoured(
     """A person adds lines to the block, and to their own text, while sweep after sweep writes it."""
     facts(call)
     call("dream", agent="ana")
-    files, wanted, stop = Files(file.parent), list[str](), threading.Event()
+    files, wanted, turns = Files(file.parent), list[str](), threading.Semaphore(0)
 
     def person() -> None:
-        last = -1
-        while not stop.is_set() and len(wanted) < 15:
-            if number == last:  # people write one thing at a time
-                continue
-            last = number
+        while len(wanted) < 15 and turns.acquire():  # people write one thing at a time
             seen = file.read_bytes()
             text = f"My rule number {len(wanted)} is to rest on Sunday"
             mine = seen.replace(b"<!-- nrem:end -->", f"- {text}\n<!-- nrem:end -->".encode())
@@ -395,8 +412,8 @@ def test_edits_made_while_sweeps_run_are_all_honoured(
     while writer.is_alive():
         number += 1
         call("remember", agent="ana", content=f"Globex opened office number {number} in Lisbon in 2025")
+        turns.release()
         call("dream", agent="ana")
-    stop.set()
     writer.join()
     call("dream", agent="ana")
     assert set(wanted) <= set(lines().values())

@@ -63,20 +63,17 @@ def test_two_names_are_swapped(root: Path) -> None:
 
 
 def test_no_write_of_others_is_lost_in_a_race(files: Files, root: Path) -> None:
-    """Somebody adds lines of their own while the file is replaced over and over; one at a time, as people do."""
+    """Somebody adds lines of their own while the file is replaced over and over; one after the other."""
     path = root / "MEMORY.md"
     path.write_bytes(b"0\n")
     written: list[int] = []
-    stop = threading.Event()
+    stop, turns = threading.Event(), threading.Semaphore(0)
 
     def person() -> None:
         own = Files(root)
-        last = -1
-        while not stop.is_set():
+        while turns.acquire() and not stop.is_set():
             seen = path.read_bytes()
-            mine = seen + b"mine %d\n" % len(written)
-            if replaced > last and own.replace("MEMORY.md", mine, expected=seen):
-                last = replaced
+            if own.replace("MEMORY.md", seen + b"mine %d\n" % len(written), expected=seen):
                 written.append(len(written))
 
     replaced = 0
@@ -84,8 +81,10 @@ def test_no_write_of_others_is_lost_in_a_race(files: Files, root: Path) -> None:
     writer.start()
     while replaced < 200 or len(written) < 20:
         seen = files.read("MEMORY.md")
+        turns.release()
         replaced += files.replace("MEMORY.md", seen + b"ours\n", expected=seen)
     stop.set()
+    turns.release()
     writer.join()
     lines = path.read_bytes().splitlines()
     assert {int(line.split()[1]) for line in lines if line.startswith(b"mine")} >= set(written)
