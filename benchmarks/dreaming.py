@@ -1,17 +1,18 @@
 """How much of what is asked later already stands in MEMORY.md, by policy, through the real store and recall.
 
-The data is a file in LoCoMo's format. One conversation is one agent, each turn a memory of kind semantic with
-its time and user. Half of the questions are history: each is asked through recall at a random moment after its
-evidence was said, and what it was shown is logged. After every session each policy chooses lines anew, and the
-lines are written as in MEMORY.md: the telling sentences, and the memory's id in a comment. The other half is asked
-after the end: evidence recall is the mean share of a question's evidence that has a line, where a line counts only
-if it has every word of the answer that the whole turn has (and every time and number, if the question asks when);
-precision is the share of lines that are evidence of any of these questions, churn the share of lines that a sweep
-replaced. The interval is a bootstrap over conversations. "Whole" is the evidence recall with lines that hold the
-whole turn.
+The data is a file in LoCoMo's format. One conversation is one agent, each turn a memory of kind semantic
+with its time and user. Half of the questions are history: each is asked through recall at a random moment
+after its evidence was said, and what it was shown is logged. After every session each policy chooses
+lines anew, and the lines are written as in MEMORY.md: the telling sentences, and the memory's id in a
+comment. The other half is asked after the end: evidence recall is the mean share of a question's evidence
+that has a line, where a line counts only if it has every word of the answer that the whole turn has (and
+every time and number, if the question asks when); precision is the share of lines that are evidence of
+any of these questions, churn the share of lines that a sweep replaced. The interval is a bootstrap over
+conversations. "Whole" is the evidence recall with lines that hold the whole turn.
 
-No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory was used
-when it was shown and holds at least 0.34 of the answer's words that are not the question's, weighed by rarity.
+No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory
+was used when it was shown and holds at least 0.34 of the answer's words that are not the question's,
+weighed by rarity.
 """
 
 from __future__ import annotations
@@ -28,7 +29,6 @@ from itertools import groupby
 from pathlib import Path
 
 import numpy as np
-from recall import CALLER, HEADLINE, Conversation, Question, load
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -45,6 +45,7 @@ from nrem.policy.terms import for_index
 from nrem.policy.wordlists import TIME_WORDS
 from nrem.runtime.app import App
 from nrem.surface.operations import call
+from recall import CALLER, HEADLINE, Conversation, Question, load
 
 BUDGETS = (2000, 4000, 8000)
 FRAME = 50
@@ -109,7 +110,7 @@ class Run:
 
 
 def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed: int) -> Run:
-    """Tell a conversation to the store session by session, ask the history between, and note what was seen."""
+    """Tell the store a conversation session by session, ask the history between, and note what was seen."""
     agent = f"{conversation.name.lower()}-{seed}"
     call(app, CALLER, "add_agent", {"agent": agent})
     chance = random.Random(f"{conversation.name} {seed}")
@@ -438,9 +439,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args()
     conversations = load(options.data)
-    print(
-        f"{options.data.name}: {len(conversations)} conversations, {options.splits} splits; uses are simulated"
-    )
+    print(f"{options.data.name}: {len(conversations)} conversations, {options.splits} splits; simulated uses")
     runs = []
     with tempfile.TemporaryDirectory() as folder, Progress(transient=True) as progress:
         clock = Hands()

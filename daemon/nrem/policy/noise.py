@@ -17,11 +17,11 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE | re.MULTILINE,
     ),
     "a heartbeat's acknowledgement": re.compile(
-        r"\bHEARTBEAT(?:_OK|\.md)?\b|\bNO_REPLY\b|^\W*heartbeat\b|^(?:all (?:systems|checks|services"
-        r"|good)\b.{0,40}"
-        r"(?:normal|ok|green|clear|passed|nominal)|nothing (?:to report|new|needs attention|pending)\b.{0,40}"
+        r"\bHEARTBEAT(?:_OK|\.md)\b|\bNO_REPLY\b|^\W*heartbeat\s*(?:[:.!-]|$)"
+        r"|^(?:all (?:systems|checks|services)\b.{0,40}(?:normal|ok|green|clear|passed|nominal)"
+        r"|nothing (?:to report|new|needs attention|pending)\b.{0,40}"
         r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here))\W*$",
-        re.MULTILINE,
+        re.IGNORECASE | re.MULTILINE,
     ),
     "chatter of a schedule": re.compile(
         r"^\W*\[cron\b|^\W*cron:|^\W*(?:the )?(?:scheduled|nightly|daily|hourly|weekly|recurring|cron)"
@@ -64,13 +64,13 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.MULTILINE,
     ),
     "a command": re.compile(
-        r"^\s*(?:[$#>%]\s+\S|(?:sudo|git|cd|ls|cat|grep|rm|cp|mv|mkdir|chmod|chown|npm|npx|pnpm|yarn|pip"
+        r"^\s*(?!.*[.!?](?:\s|$))(?:[$#>%]\s+\S|sudo\s+\w|(?:git|cd|ls|cat|grep|rm|cp|mv|mkdir|chmod|chown|npm|npx|pnpm|yarn|pip"
         r"|pip3|uv|python3?"
         r"|node|docker|docker-compose|kubectl|helm|terraform|curl|wget|ssh|scp|tar|systemctl|journalctl"
         r"|apt|apt-get|brew"
         r"|cargo|go|make|bash|sh|export|echo)\s+(?:-|\w+[./-]|[./~\"'$]|(?:install|run|build|push|pull"
         r"|commit|status|add"
-        r"|checkout|clone|test|up|down|apply|get|start|stop|restart|exec|logs|ps|log|diff|init)\b))[^.!?]*$",
+        r"|checkout|clone|test|up|down|apply|get|start|stop|restart|exec|logs|ps|log|diff|init)\b))",
         re.MULTILINE,
     ),
     "configuration": re.compile(

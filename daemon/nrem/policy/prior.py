@@ -65,12 +65,13 @@ class Background:
     frequencies: Mapping[str, int]
 
     def rarities(self) -> dict[str, float]:
-        """Return the IDF of every word, as in a scope of the size that the weights were fitted on."""
-        scale = math.log(FITTED_AT) / math.log(max(self.texts, 3))
-        known: dict[int, float] = {}
-        for count in set(self.frequencies.values()):
-            known[count] = scale * math.log(max(self.texts, 3) / count) if count < self.texts else 0.0
-        return {word: known[count] for word, count in self.frequencies.items() if word not in STOP_WORDS}
+        """Return the IDF of every word, as in a scope of the size that the weights were fitted on.
+
+        A word in one text is as rare in every scope; a stop word is not rare at all.
+        """
+        scale = math.log(FITTED_AT) / math.log(self.texts + 1) if self.texts else 0.0
+        known = {n: scale * math.log((self.texts + 1) / n) for n in set(self.frequencies.values())}
+        return {word: 0.0 if word in STOP_WORDS else known[count] for word, count in self.frequencies.items()}
 
 
 def split(text: str) -> list[str]:

@@ -112,7 +112,7 @@ def conflicts(said: Sequence[Said]) -> tuple[Conflict, ...]:
 
 
 def unanswered(missed: Iterable[str]) -> tuple[Unanswered, ...]:
-    """Return the questions that found nothing, most often asked first; letter case and spaces do not count."""
+    """Return the questions that found nothing, most often asked first, whatever their case and spaces."""
     asked: dict[str, list[str]] = {}
     for question in missed:
         asked.setdefault(" ".join(question.lower().split()), []).append(" ".join(question.split()))

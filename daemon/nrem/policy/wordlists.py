@@ -80,14 +80,14 @@ EMPTY = SMALL_TALK | _FILLER
 # Frequent words that English does not have, or not so often.
 _FOREIGN = _words(
     """
-    el los las una que por para con está este esta pero muy como más del yo mi der das und ist ein eine
-    nicht ich mit für auf den dem wir sie auch le les des une est dans pour avec qui sur je nous vous pas
-    et il elle o os um não com uma isso eu meu gli che sono della per di het een van niet ik zijn wij voor
-    naar
+    el la en de y un los las una que por para con está este esta pero muy como más del yo mi der das und
+    ist ein eine nicht ich mit für auf den dem wir sie auch le les des une est dans pour avec qui sur je
+    nous vous pas et il elle o os um não com uma isso eu meu gli che sono della per di het een van niet ik
+    zijn wij voor naar
     """
 )
 _LATIN = re.compile(r"[A-Za-z\u00c0-\u024f]")
-_ENGLISH_HINTS = _words("the a an is are was were to of and in on for i you it that with my at have has")
+_ENGLISH_HINTS = _words("the an is are was were to of and in on for i you it that with my at have has")
 
 
 def is_english(words: frozenset[str] | set[str], text: str) -> bool:
