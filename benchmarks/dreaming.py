@@ -3,12 +3,14 @@
 The data is a file in LoCoMo's format. One conversation is one agent, each turn a memory of kind semantic
 with its time and user. Half of the questions are history: each is asked through recall at a random moment
 after its evidence was said, and what it was shown is logged. After every session each policy chooses
-lines anew, and the lines are written as in MEMORY.md: the telling sentences, and the memory's id in a
-comment. The other half is asked after the end: evidence recall is the mean share of a question's evidence
-that has a line, where a line counts only if it has every word of the answer that the whole turn has (and
-every time and number, if the question asks when); precision is the share of lines that are evidence of
-any of these questions, churn the share of lines that a sweep replaced. The interval is a bootstrap over
-conversations. "Whole" is the evidence recall with lines that hold the whole turn.
+lines anew. The other half is asked after the end: evidence recall is the mean share of a question's
+evidence that has a line, precision the share of lines that are evidence of any of these questions, churn
+the share of lines that a sweep replaced. The interval is a bootstrap over conversations.
+
+A line is counted as MEMORY.md has it, with the memory's id in a comment. "Whole" are lines that hold the
+whole turn. The other columns are for lines of its telling sentences alone (policy/excerpt.py); there a
+line counts as evidence only if it has every word of the answer that the whole turn has, and every time
+and number if the question asks when.
 
 No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory
 was used when it was shown and holds at least 0.34 of the answer's words that are not the question's,

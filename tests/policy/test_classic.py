@@ -10,14 +10,12 @@ NEWEST = 1000 * DAY
 ONE = Recalled(id="a", category="general", recalls=3, ranks=3.0, queries=2, days=1, last_at=NEWEST)
 
 
-@pytest.mark.rows(87)
 def test_the_score_is_the_sum_of_its_five_terms() -> None:
     [passed] = promote([ONE], newest=NEWEST)
     expected = 0.24 * 0.7124143742160444 + 0.30 * 1 + 0.15 * 1 + 0.15 * 2 / 5 + 0.10 * 1 / 5
     assert passed.score == sum(passed.terms.values()) == pytest.approx(expected)
 
 
-@pytest.mark.rows(87)
 @pytest.mark.parametrize(
     ("change", "passes"),
     [

@@ -28,7 +28,6 @@ def p(one: Candidate) -> float:
     return float(score([one, *others], newest=NEWEST).p[0])
 
 
-@pytest.mark.rows(110)
 @given(
     text=st.text(max_size=200),
     exposure=st.floats(0, 100),
@@ -48,7 +47,6 @@ def test_the_terms_add_up_to_the_score(
     assert math.isclose(sum(found.terms.values()), math.log(found.p / (1 - found.p)), abs_tol=1e-9)
 
 
-@pytest.mark.rows(111)
 @pytest.mark.parametrize("text", TEXTS)
 def test_one_more_use_raises_the_score_and_raises_it_more_than_one_more_showing(text: str) -> None:
     shown = candidate(text=text, exposure=1.0, last_organic_at=NEWEST - DAY)

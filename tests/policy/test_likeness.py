@@ -86,8 +86,8 @@ def test_what_i_do_is_said_of_the_speaker() -> None:
     )
 
 
-def said(id: str, text: str, at: int, **fields: bool) -> Said:
-    return Said(id=id, text=text, at=at, **fields)
+def said(id: str, text: str, at: int, *, trusted: bool = True) -> Said:
+    return Said(id=id, text=text, at=at, trusted=trusted)
 
 
 def test_the_newest_value_replaces_all_older_ones() -> None:

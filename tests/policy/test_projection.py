@@ -62,7 +62,6 @@ def size(candidates: list[Candidate], chosen: tuple[str, ...]) -> int:
     return (38 + headings + sum(one.line_length for one in lines)) if lines else 0
 
 
-@pytest.mark.rows(109)
 @settings(max_examples=200, deadline=None)
 @given(candidates=CANDIDATES, characters=st.integers(0, 3000))
 def test_markers_headings_and_lines_never_take_more_than_the_room(
@@ -103,7 +102,6 @@ def test_the_same_memories_in_any_order_give_the_same_lines(candidates: list[Can
     assert plan(shuffled).chosen == plan(candidates).chosen
 
 
-@pytest.mark.rows(111)
 def test_of_equals_the_used_one_gets_the_line() -> None:
     shown, used = fact(1, exposure=1.0, line_length=100), fact(2, exposure=1.0, uses=1, line_length=100)
     used = replace(used, text=shown.text.replace("0001", "0002"))
@@ -145,7 +143,6 @@ def test_a_fresh_scope_without_any_recall_gets_its_pinned_and_its_telling_lines(
     assert verdicts(solved) == {"pin": Verdict.PROMOTE, telling.id: Verdict.PROMOTE}
 
 
-@pytest.mark.rows(109)
 @pytest.mark.parametrize(
     ("old", "new"),
     [

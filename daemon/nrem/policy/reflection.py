@@ -66,7 +66,7 @@ def themes(memories: Sequence[Tagged]) -> tuple[Theme, ...]:
         pairs.update(_pairs(memory.tags))
     rarities = count([memory.text for memory in memories]).rarities()
     taken: set[str] = set()
-    found = []
+    found: list[Theme] = []
     for pair, _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
         if pairs[pair] < TOGETHER or len(found) == THEMES:
             break
