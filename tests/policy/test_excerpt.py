@@ -19,6 +19,10 @@ from nrem.policy.wordlists import sentences
             "Wow, that sounds great! I signed up for a pottery class in Lisbon yesterday. How are you?",
             "I signed up for a pottery class in Lisbon yesterday.",
         ),
+        (
+            "Good morning! My new dentist is Dr. Brown, who works with J. Smith in St. Gallen on Mondays.",
+            "My new dentist is Dr. Brown, who works with J. Smith in St. Gallen on Mondays.",
+        ),
     ],
 )
 def test_greetings_and_questions_around_a_fact_are_left_out(text: str, shown: str) -> None:

@@ -13,7 +13,7 @@ from nrem.model import Kind
 from nrem.policy.dreaming import Candidate, score
 from nrem.policy.projection import Plan, Room, Verdict, solve
 
-NAMES = "Ana Bob Carla Dmitri Eva Farid Gina Hugo Ines Jonas Kim Lena".split()
+NAMES = "Ana Bob Carla Dmitri Eva Farid Gina Hugo Iris Jonas Kim Lena".split()
 PLACES = "Lisbon Berlin Oslo Quito Hanoi Tunis Porto Lyon Ghent Cork Bergen Split".split()
 
 

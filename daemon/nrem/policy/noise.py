@@ -13,7 +13,7 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"<!--\s*(?:m:|nrem:|mem:|openclaw)|\[score=|_\(score|\bscore=\d|\brecalls=\d|\bstatus:\s*staged"
         r"|\bconfidence:\s*0?\.\d|^#+\s*(?:dreamed|dream diary|promoted from|light sleep|rem sleep"
         r"|deep sleep)\b"
-        r"|^(?:promoted|demoted|superseded|kept|held) \d+ (?:lines?|memor)",
+        r"|^(?:promoted|demoted|superseded|kept|held) \d+ (?:lines?|memory|memories)\b",
         re.IGNORECASE | re.MULTILINE,
     ),
     "a heartbeat's acknowledgement": re.compile(

@@ -231,8 +231,8 @@ def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
     against = {**table.against, **filled.against}
     ranks = {i: rank for rank, i in enumerate(filled.chosen, 1)}
     rejected: dict[str, int] = {}
-    for why in against.values():
-        general = "another one says the same or what is true now" if " says " in why else why
+    for i, why in against.items():
+        general = why if _successor(table, filled, i) is None else "another one took its place"
         rejected[general] = rejected.get(general, 0) + 1
     decisions = [
         _decide(table, filled, i, ranks.get(i), held=i in held, why=against.get(i))
@@ -248,13 +248,19 @@ def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
     )
 
 
+def _successor(table: _Table, filled: _Filled, i: int) -> str | None:
+    """Return which memory took the place of another."""
+    candidate = table.candidates[i]
+    if i in filled.successors:
+        return table.candidates[filled.successors[i]].id
+    return candidate.superseded_by or table.newer.get(candidate.id)
+
+
 def _decide(
     table: _Table, filled: _Filled, i: int, rank: int | None, *, held: bool, why: str | None
 ) -> Decision:
     candidate = table.candidates[i]
-    successor = candidate.superseded_by or table.newer.get(candidate.id)
-    if successor is None and i in filled.successors:
-        successor = table.candidates[filled.successors[i]].id
+    successor = _successor(table, filled, i)
     if rank is not None:
         successor = None
         verdict = Verdict.KEEP if candidate.incumbent else Verdict.PROMOTE

@@ -8,7 +8,12 @@ WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 NAME = re.compile(r"(?<=[^\s.!?:\u2026])\s+[\"\u201c(]?([A-Z][^\W_]+)")
 """A capital in the middle of a sentence; what I begins (I'm, I've) is too short or has an apostrophe."""
 
-SENTENCE_END = re.compile(r"(?<=[.!?\u2026\u3002\uff01\uff1f])(?:\s+|(?<=[\u3002\uff01\uff1f]))|\n+|\s(?=\[)")
+# Not behind an abbreviation or an initial: half of "Dr. Brown" is another statement.
+_SHORTENED = "".join(
+    rf"(?<!\b{word}\.)"
+    for word in ("Mr", "Dr", "Ms", "St", "No", "vs", "Mrs", "etc", r"e\.g", r"i\.e", "[A-Z]")
+)
+SENTENCE_END = re.compile(rf"(?<=[.!?\u2026]){_SHORTENED}\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+|\s(?=\[)")
 
 
 def _words(text: str) -> frozenset[str]:
