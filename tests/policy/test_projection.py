@@ -88,7 +88,7 @@ def test_a_plan_solved_again_with_its_own_lines_changes_nothing(
     for _ in range(30):
         candidates = after(candidates, solved)
         again = plan(candidates, characters, markers=38, headings=HEADINGS)
-        assert again.chosen == solved.chosen or set(again.chosen) == set(solved.chosen)
+        assert again.chosen == solved.chosen
         assert set(verdicts(again).values()) <= {Verdict.KEEP}
         solved = again
 

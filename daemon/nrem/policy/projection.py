@@ -130,7 +130,8 @@ class _Table:
         self.against = {i: why for i, c in enumerate(candidates) if (why := self._obstacle(c, kinds))}
         lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
         boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
-        self.values = scores.p / lengths**LENGTH_POWER * boost
+        self.worth = scores.p / lengths**LENGTH_POWER
+        self.values = self.worth * boost
         able = [i for i in range(len(candidates)) if i not in self.against]
         self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
         self._weighed: dict[int, dict[str, float]] = {}
@@ -229,19 +230,22 @@ def _length(table: _Table, chosen: Sequence[int]) -> int:
 
 def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
     against = {**table.against, **filled.against}
-    ranks = {i: rank for rank, i in enumerate(filled.chosen, 1)}
+    # Whether a line stands already has no part in its place, or lines would move at the next sweep.
+    candidates, worth = table.candidates, table.worth
+    chosen = sorted(filled.chosen, key=lambda i: (not candidates[i].pinned, -worth[i], candidates[i].id))
+    ranks = {i: rank for rank, i in enumerate(chosen, 1)}
     rejected: dict[str, int] = {}
     for i, why in against.items():
         general = why if _successor(table, filled, i) is None else "another one took its place"
         rejected[general] = rejected.get(general, 0) + 1
     decisions = [
         _decide(table, filled, i, ranks.get(i), held=i in held, why=against.get(i))
-        for i, candidate in enumerate(table.candidates)
+        for i, candidate in enumerate(candidates)
         if candidate.incumbent or i in ranks
     ]
     return Plan(
         decisions=tuple(decisions),
-        chosen=tuple(table.candidates[i].id for i in filled.chosen),
+        chosen=tuple(candidates[i].id for i in chosen),
         misses=_misses(table, filled, against),
         characters=filled.taken,
         rejected=rejected,
