@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from candidates import NOISE
-from nrem.policy.noise import noise
+from nrem.policy.noise import JUDGED, noise
 
 FACTS = [
     "User prefers pnpm, not npm",
@@ -38,3 +38,10 @@ def test_what_machines_say_and_what_says_nothing_gets_no_line(text: str) -> None
 @pytest.mark.parametrize("text", FACTS)
 def test_what_a_person_would_note_down_is_no_noise(text: str) -> None:
     assert noise(text) is None
+
+
+@pytest.mark.parametrize(
+    "piece", ["\n", " ", "a:\n", "you are a-a ", "- ", "nightly a a ", "[ ", "a=\n", '"']
+)
+def test_a_long_text_is_judged_by_its_beginning(piece: str) -> None:
+    assert noise((piece * JUDGED)[:JUDGED]) == noise(piece * JUDGED)

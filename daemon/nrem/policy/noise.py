@@ -8,6 +8,9 @@ from collections.abc import Mapping
 from nrem.policy.prior import split
 from nrem.policy.wordlists import asks, is_small_talk, sentences
 
+JUDGED = 4000
+"""Characters that are looked at; a line has room for a tenth of that."""
+
 _PATTERNS: Mapping[str, re.Pattern[str]] = {
     "a sweep's own output": re.compile(
         r"<!--\s*(?:m:|nrem:|mem:|openclaw)|\[score=|_\(score|\bscore=\d|\brecalls=\d|\bstatus:\s*staged"
@@ -17,17 +20,18 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE | re.MULTILINE,
     ),
     "a heartbeat's acknowledgement": re.compile(
-        r"\bHEARTBEAT(?:_OK|\.md)\b|\bNO_REPLY\b|^\W*heartbeat\s*(?:[:.!-]|$)"
+        r"\bHEARTBEAT(?:_OK|\.md)\b|\bNO_REPLY\b|^\W{0,8}heartbeat\s*(?:[:.!-]|$)"
         r"|^(?:all (?:systems|checks|services)\b.{0,40}(?:normal|ok|green|clear|passed|nominal)"
         r"|nothing (?:to report|new|needs attention|pending)\b.{0,40}"
-        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here))\W*$",
+        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here))\W{0,8}$",
         re.IGNORECASE | re.MULTILINE,
     ),
     "chatter of a schedule": re.compile(
-        r"^\W*\[cron\b|^\W*cron:|^\W*(?:the )?(?:scheduled|nightly|daily|hourly|weekly|recurring|cron)"
+        r"^\W{0,8}\[cron\b|^\W{0,8}cron:|^\W{0,8}(?:the )?(?:scheduled|nightly|daily|hourly|weekly"
+        r"|recurring|cron)"
         r" (?:[\w-]+ ){0,3}(?:job|task|run|sync|backup|check|report|scan|tick)\b.{0,60}"
         r"\b(?:started|starting|finished|completed?|succeeded|failed|skipped|ran|ok|done)\b"
-        r"|^\W*(?:job|task|run|tick) #?\d+\b.{0,60}\b(?:started|finished|completed?|succeeded|failed"
+        r"|^\W{0,8}(?:job|task|run|tick) #?\d+\b.{0,60}\b(?:started|finished|completed?|succeeded|failed"
         r"|exited)\b"
         r"|\bexit(?:ed with)? code \d+",
         re.IGNORECASE | re.MULTILINE,
@@ -35,7 +39,8 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
     "a prompt": re.compile(
         r"<\|(?:im_start|im_end|system|user|assistant|endoftext)\|>|\[/?INST\]|<</?SYS>>|\{\{\s*\w+[^}]*\}\}"
         r"|\byou are (?:an? |the )?(?:\w+[ -]){0,4}(?:assistant|agent|model|chatbot|AI|bot|expert)\b"
-        r"|^\s*(?:#+\s*)?(?:system prompt|system message|instructions?|response format|output format)\s*:"
+        r"|^[^\S\n]*(?:#+\s*)?(?:system prompt|system message|instructions?|response format"
+        r"|output format)\s*:"
         r"|\b(?:respond|reply|answer|return) (?:only|strictly|exclusively) (?:with|in)\b"
         r"|\bin the following (?:JSON|format)"
         r"|\b(?:ignore|disregard|forget) (?:all |any )?(?:of )?(?:the |your )?(?:previous|prior|above"
@@ -46,25 +51,28 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
     "a log": re.compile(
         r"^\W{0,2}\d{4}-\d\d-\d\d[T ]\d\d:\d\d|^\W{0,2}\d\d:\d\d:\d\d[.,\s]|^<\d{1,3}>"
         r"|Traceback \(most recent call last\)"
-        r"|^\s*at [\w$.<>]+\([\w.]*:?\d*\)|^\W{0,2}(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL|CRITICAL)\b\W"
+        r"|^[^\S\n]*at [\w$.<>]+\([\w.]*:?\d*\)|^\W{0,2}(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL"
+        r"|CRITICAL)\b\W"
         r"|\"\s*[1-5]\d\d\s+\d+\b|^(?:[A-Z][a-z]{2}\s+\d{1,2} \d\d:\d\d:\d\d)|\bgoroutine \d+|\bsegfault at\b"
-        r"|^\s*File \"[^\"]+\", line \d+|^\w+(?:Error|Exception): ",
+        r"|^[^\S\n]*File \"[^\"]+\", line \d+|^\w+(?:Error|Exception): ",
         re.MULTILINE,
     ),
     "code": re.compile(
-        r"```|~~~|^\s*(?:def|class|async def|fn|func|function|import|from \S+ import|#include|package"
+        r"```|~~~|^[^\S\n]*(?:def|class|async def|fn|func|function|import|from \S+ import|#include|package"
         r"|public|private"
-        r"|const|let|var|return|export|struct|impl|namespace|using)\b[^.!?]*[({;:=]|^\s*(?:import \w+"
+        r"|const|let|var|return|export|struct|impl|namespace|using)\b[^.!?]*[({;:=]|^[^\S\n]*(?:import \w+"
         r"|from \S+ import)"
-        r"|^\s*(?:if|for|while|switch|try|else|elif)\b[^.!?]*[:{]\s*$|^\s*[})\]];?\s*$|;\s*$|=>|::"
-        r"|\)\s*\{|^\s*<\/?\w+[^>]*>"
-        r"|^\s*(?:SELECT\b.+\bFROM|INSERT INTO|UPDATE\b.+\bSET|DELETE FROM|CREATE (?:TABLE|INDEX)"
+        r"|^[^\S\n]*(?:if|for|while|switch|try|else|elif)\b[^.!?]*[:{][^\S\n]*$"
+        r"|^[^\S\n]*[})\]];?[^\S\n]*$|;[^\S\n]*$|=>|::"
+        r"|\)\s*\{|^[^\S\n]*<\/?\w+[^>]*>"
+        r"|^[^\S\n]*(?:SELECT\b.+\bFROM|INSERT INTO|UPDATE\b.+\bSET|DELETE FROM|CREATE (?:TABLE|INDEX)"
         r"|ALTER TABLE)\b"
-        r"|^\s*(?:@@ -\d|diff --git|\+\+\+ |--- [ab]/)",
+        r"|^[^\S\n]*(?:@@ -\d|diff --git|\+\+\+ |--- [ab]/)",
         re.MULTILINE,
     ),
     "a command": re.compile(
-        r"^\s*(?!.*[.!?](?:\s|$))(?:[$#>%]\s+\S|sudo\s+\w|(?:git|cd|ls|cat|grep|rm|cp|mv|mkdir|chmod|chown|npm|npx|pnpm|yarn|pip"
+        r"^[^\S\n]*(?!.*[.!?](?:\s|$))(?:[$#>%]\s+\S|sudo\s+\w|(?:git|cd|ls|cat|grep|rm|cp|mv|mkdir|chmod"
+        r"|chown|npm|npx|pnpm|yarn|pip"
         r"|pip3|uv|python3?"
         r"|node|docker|docker-compose|kubectl|helm|terraform|curl|wget|ssh|scp|tar|systemctl|journalctl"
         r"|apt|apt-get|brew"
@@ -74,10 +82,11 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         re.MULTILINE,
     ),
     "configuration": re.compile(
-        r"^\s*\{\s*\"|^\s*\[\s*[\{\"]|^\s*\[[\w.-]+\]\s*$|^\s*[A-Z][A-Z0-9_]+=\S*\s*$"
-        r"|^\s*[\w.-]+\s*=\s*[\w\"'\[{/.:-]+\s*$"
-        r"|^---\s*$|^\s*[\w-]+:\s*(?:true|false|null|\d+|\"[^\"]*\"|\[.*\])\s*$"
-        r"|(?:^\s*-?\s*[\w.-]+:(?: \S+)?\s*\n){2,}",
+        r"^[^\S\n]*\{\s*\"|^[^\S\n]*\[\s*[\{\"]|^[^\S\n]*\[[\w.-]+\][^\S\n]*$"
+        r"|^[^\S\n]*[A-Z][A-Z0-9_]+=\S*[^\S\n]*$"
+        r"|^[^\S\n]*[\w.-]+\s*=\s*[\w\"'\[{/.:-]+[^\S\n]*$"
+        r"|^---[^\S\n]*$|^[^\S\n]*[\w-]+:\s*(?:true|false|null|\d+|\"[^\"]*\"|\[.*\])[^\S\n]*$"
+        r"|(?:^[^\S\n]*-?[^\S\n]*[\w.-]+:(?: \S+)?[^\S\n]*\n){2,}",
         re.MULTILINE,
     ),
 }  # fmt: skip
@@ -86,7 +95,8 @@ _LONG_RUN = re.compile(r"\S{80,}")
 
 
 def noise(text: str) -> str | None:
-    """Say what a text is that is not worth a line; None = it may be."""
+    """Say what a text is that is not worth a line, judged by its beginning; None = it may be."""
+    text = text[:JUDGED]
     for name, pattern in _PATTERNS.items():
         if pattern.search(text):
             return name
