@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +13,14 @@ from typing import Any
 import pytest
 
 from builders import Call, ManualClock, caller_of
-from nrem.errors import Conflict
+from nrem.core import memory_file
+from nrem.core.gather import gather
+from nrem.errors import Conflict, NotFound
 from nrem.model import Event
 from nrem.policy import memory_doc
 from nrem.runtime.app import App
 from nrem.store import promotions, sweeps
+from nrem.store.driver import Connection
 from nrem.workspace.files import Files
 from workspace.workshop import check_clean, git
 
@@ -317,6 +321,71 @@ def test_a_checkpoint_leaves_what_people_changed_in_the_block(call: Call, file: 
     call("remember", agent="ana", content="Globex has 40 offices in 12 countries")
     call("dream", agent="ana")
     assert call("get_memory", agent="ana", id=ids[3])["memory"]["content"].endswith("long replies")
+
+
+@pytest.mark.rows(34)
+def test_without_git_the_file_is_written_all_the_same(call: Call, file: Path, lines: Lines) -> None:
+    call("set_agent_config", agent="ana", config={"workspace": {"git": False}}, message="no git")
+    ids = facts(call)
+    log = git(file.parent, "log")
+    dreamed = call("dream", agent="ana")
+    assert (dreamed["commit"], lines().keys()) == (None, set(ids))
+    call("forget", agent="ana", id=ids[0])
+    call("checkpoint", agent="ana")
+    assert lines().keys() == set(ids[1:])
+    assert git(file.parent, "log") == log
+
+
+def test_a_workspace_that_is_gone_is_told_of(call: Call, file: Path) -> None:
+    facts(call)
+    shutil.move(file.parent, file.parent.parent / "elsewhere")
+    with pytest.raises(NotFound) as caught:
+        call("dream", agent="ana")
+    assert caught.value.code == "workspace_not_found"
+    shutil.move(file.parent.parent / "elsewhere", file.parent)
+    assert call("dream", agent="ana")["sweep"] is not None
+
+
+def test_a_file_that_is_gone_is_written_anew(call: Call, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    file.unlink()
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    assert set(ids) <= lines().keys()
+    check_clean(file.parent)
+
+
+def test_an_expired_memory_loses_its_line_though_nothing_else_happened(
+    call: Call, clock: ManualClock, lines: Lines
+) -> None:
+    text = "The badge of Luis Ortega opens door 14 of the Valencia office"
+    id = call("remember", agent="ana", content=text, expires_at="2026-06-10T00:00:00Z")["id"]
+    call("dream", agent="ana")
+    assert id in lines()
+    clock.advance(days=20)
+    call("dream", agent="ana")
+    assert id not in lines()
+
+
+def test_what_happens_while_a_sweep_runs_is_left_for_the_next_one(app: App, call: Call, lines: Lines) -> None:
+    """The digest is of what was read, not of what is there when the sweep ends."""
+    facts(call)
+    dreamer = app.dreamer(app.scope("ana"))
+    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    read = gather(dreamer, found, now=app.clock.now()).read
+    late = call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")["id"]
+    number = app.scope("ana").number
+
+    def write(db: Connection) -> None:
+        sweeps.begin(db, number, "one", mode="auto", actor="owner", now=app.clock.now())
+        sweeps.apply(db, number, "one", {"read": list(read)}, (0, 0, 0))
+
+    app.store.write(write)
+    app.finish_sweep(app.scope("ana"))
+    assert call("dream_status", agent="ana")["due"] is True
+    call("dream", agent="ana")
+    assert late in lines()
 
 
 # What people do inside the block

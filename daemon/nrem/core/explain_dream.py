@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer
@@ -10,6 +11,7 @@ from nrem.core.gather import Gathered, gather
 from nrem.errors import Conflict
 from nrem.policy import dreaming, prior, projection
 from nrem.policy.dreaming import Candidate, obstacle
+from nrem.policy.noise import noise
 from nrem.policy.projection import Plan
 from nrem.store import memories
 from nrem.wire import DreamExplained
@@ -34,7 +36,7 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     candidate = gathered.candidates[place]
     scores, plan = gathered.decide()
     decision = next((decision for decision in plan.decisions if decision.id == id), None)
-    against = obstacle(candidate, kinds=gathered.kinds)
+    against = obstacle(candidate, kinds=gathered.kinds) or _noise(candidate)
     score = scores.of(place)
     return DreamExplained(
         id=id,
@@ -49,6 +51,11 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     )
 
 
+def _noise(candidate: Candidate) -> str | None:
+    what = None if candidate.pinned else noise(candidate.text)
+    return f"it is {what}" if what else None
+
+
 def _behind(plan: Plan, id: str) -> str:
     miss = next((miss for miss in plan.misses if miss.id == id), None)
     return miss.reason if miss else "others are worth more for the room they take"
@@ -61,11 +68,32 @@ def _would_change(gathered: Gathered, plan: Plan, candidate: Candidate, against:
         if candidate.pinned:
             return ["unpinning it, or removing its line from MEMORY.md"]
         return ["removing its line from MEMORY.md, forgetting it, or others that are worth more"]
-    more = next((n for n in USES if _is_chosen(gathered, candidate, uses=candidate.uses + n)), None)
+    trial = _Trial(gathered, plan, candidate)
+    more = next((n for n in USES if trial.succeeds(uses=candidate.uses + n)), None)
     found = [] if more is None else [f"{more} more use{'s' if more > 1 else ''} (nrem used)"]
-    if _is_chosen(gathered, candidate, pinned=True):
+    if trial.succeeds(pinned=True):
         found.append("pinning it (nrem pin)")
     return found or ["more room: dream.budget, or less text of people's in MEMORY.md"]
+
+
+class _Trial:
+    """One memory among those that have or get a line: the others do not get one by its changing."""
+
+    def __init__(self, gathered: Gathered, plan: Plan, candidate: Candidate) -> None:
+        chosen = set(plan.chosen)
+        self._gathered = gathered
+        self._candidate = candidate
+        self._others = [c for c in gathered.candidates if c.incumbent or c.id in chosen]
+        self._background = prior.count([c.text for c in gathered.candidates])
+
+    def succeeds(self, **changes: Any) -> bool:
+        """Tell whether the memory would have a line if it were so."""
+        tried = dataclasses.replace(self._candidate, **changes)
+        candidates = [tried, *(other for other in self._others if other.id != tried.id)]
+        newest = self._gathered.newest
+        scores = dreaming.score(candidates, newest=newest, background=self._background)
+        plan = projection.solve(candidates, scores, room=self._gathered.room, kinds=self._gathered.kinds)
+        return tried.id in plan.chosen
 
 
 def _remedy(candidate: Candidate, against: str) -> str:
@@ -78,13 +106,3 @@ def _remedy(candidate: Candidate, against: str) -> str:
     if candidate.expired:
         return "a later expires_at"
     return f"that this no longer holds: {against}; or pinning it"
-
-
-def _is_chosen(gathered: Gathered, candidate: Candidate, *, uses: int = 0, pinned: bool = False) -> bool:
-    """Tell whether a memory would have a line if it were used so often, or pinned."""
-    tried = dataclasses.replace(candidate, uses=uses, pinned=pinned)
-    candidates = [tried if other.id == tried.id else other for other in gathered.candidates]
-    background = prior.count([other.text for other in candidates])
-    scores = dreaming.score(candidates, newest=gathered.newest, background=background)
-    plan = projection.solve(candidates, scores, room=gathered.room, kinds=gathered.kinds)
-    return tried.id in plan.chosen

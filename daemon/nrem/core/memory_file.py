@@ -38,7 +38,8 @@ class Found:
 
 
 def look(store: Database, workspace: Workspace, scope: Scope) -> Found:
-    """Return what MEMORY.md has now."""
+    """Return what MEMORY.md has now; raise NotFound when the whole workspace is gone."""
+    workspace.check_there()
     try:
         data = Files(workspace.root, managed=True).read(PATH)
     except NotFound:

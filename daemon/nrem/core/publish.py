@@ -52,14 +52,14 @@ def publish(
     Raises Conflict while something else is checked out, Unavailable when a person's git command does not end,
     Corrupt when the export would lose memories that no event says are forgotten.
     """
-    if not settings.workspace.git:
-        return CheckpointMade(commit=None, note=GIT_IS_OFF)
     if reason.note is not None:
         reason = replace(reason, note=Scrubber(settings).text("note", reason.note))
     with workspace.lock:
         with store.reading() as db:
             scopes.count(db, scope.number)  # it may have been removed
         memory_file.refresh(store, workspace, scope, zone=settings.time.zone)
+        if not settings.workspace.git:
+            return CheckpointMade(commit=None, note=GIT_IS_OFF)
         repository = workspace.repository(now=now)
         for left in reversed(range(TRIES)):
             try:

@@ -235,12 +235,15 @@ def newest_organic(db: Connection, scope: int) -> tuple[int, int, int, int]:
     return recall[0], verdict[0], recall[1], verdict[1]
 
 
-def promotion_marks(db: Connection, scope: int, *, now: int) -> tuple[int, int, int]:
-    """Return what else of the store decides a sweep: promotions so far, bars, and how many have expired."""
-    row = db.execute(
-        "select (select coalesce(max(seq), 0) from events where scope = :scope and op like 'promotion.%'),"
-        " (select count(*) from promotion_bars where scope = :scope),"
-        " (select count(*) from memories where scope = :scope and expires_at <= :now)",
-        {"scope": scope, "now": now},
+def promotion_marks(db: Connection, scope: int, *, now: int) -> tuple[int, int, int, int, int]:
+    """Return what else of the store decides a sweep: promotions, bars, and how many memories have expired."""
+    begun, ended = db.execute(
+        "select coalesce(max(rowid), 0), count(demoted_at) from memory_promotions where scope = ?", (scope,)
     ).fetchone()
-    return row[0], row[1], row[2]
+    barred, barred_at = db.execute(
+        "select count(*), coalesce(max(at), 0) from promotion_bars where scope = ?", (scope,)
+    ).fetchone()
+    expired = db.execute(
+        "select count(*) from memories where scope = ? and expires_at <= ?", (scope, now)
+    ).fetchone()[0]
+    return begun, ended, barred, barred_at, expired
