@@ -53,6 +53,9 @@ def _section(report: Mapping[str, Any]) -> list[str]:
     if report["rejected"]:
         lines += ["", "No chance:", ""]
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
+    if report["themes"]:
+        lines += ["", "Themes:", ""]
+        lines += [f"- {_cut(theme)}" for theme in report["themes"]]
     if report["unanswered"]:
         lines += ["", "Asked and not answered:", ""]
         lines += [f"- {_cut(query)}" for query in report["unanswered"]]

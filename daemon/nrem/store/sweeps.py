@@ -9,6 +9,7 @@ from typing import Any
 
 from nrem.errors import Conflict, NotFound
 from nrem.model import Kind, Role, Scope, Trust
+from nrem.policy.reflection import Tagged
 from nrem.store.driver import Connection, Row
 
 LEASE_MILLIS = 600_000
@@ -211,6 +212,20 @@ def hits(db: Connection, scope: int) -> dict[str, Hits]:
         id: Hits(recalls=recalls, ranks=ranks, queries=queries, days=days, last_at=last)
         for id, recalls, ranks, queries, days, last in rows
     }
+
+
+def newest_tagged(db: Connection, scope: int, kinds: Collection[Kind], *, limit: int) -> list[Tagged]:
+    """Return the newest trusted memories of these kinds with what they are about."""
+    marks = ", ".join("?" * len(kinds))
+    rows = db.execute(
+        "select id, content, tags, concept_tags, created_at from memories where scope = ?"
+        f" and trust = 'trusted' and kind in ({marks}) order by created_at desc, id desc limit ?",
+        (scope, *(kind.value for kind in kinds), limit),
+    )
+    return [
+        Tagged(id=id, text=content, tags=(*json.loads(tags), *json.loads(concepts)), at=created)
+        for id, content, tags, concepts, created in rows
+    ]
 
 
 def newest_write(db: Connection, scope: int) -> tuple[int, int]:

@@ -62,7 +62,7 @@ class LogEntry:
     commit: str
     parent: str | None
     cause: str
-    """template, checkpoint, idle, shutdown; person for a commit that is not nrem's."""
+    """template, checkpoint, dream, idle, shutdown; person for a commit that is not nrem's."""
     at: Moment
     subject: str
     first_event: int | None
