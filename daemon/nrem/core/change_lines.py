@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from nrem.clock import Clock
 from nrem.core import memory_file
-from nrem.core.dreamer import Dreamer
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
 from nrem.errors import Conflict
 from nrem.model import By, Caller
@@ -35,6 +35,7 @@ def decide_proposal(
 
     def write(db: Connection) -> Proposal:
         number = scopes.get(db, dreamer.scope.name).number
+        sweeps.refuse_open(db, number, now=by.now)
         proposal = promotions.get_proposal(db, number, id)
         promotions.decide(db, number, id, "accepted" if accepted else "rejected", now=by.now)
         memory = memories.get(db, number, proposal.memory)
@@ -59,13 +60,14 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
     """Take back what a sweep did to lines that are as it left them; say which ones are not."""
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause="undo", now=clock.now())
-    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    found = look(dreamer)
     edits = found.edits
     touched = {*edits.removed, *edits.changed}
     grounds = Grounds(sweep=id, reason=f"undo of sweep {id}")
 
     def write(db: Connection) -> tuple[list[str], list[str], list[LeftAlone]]:
         number = scopes.get(db, dreamer.scope.name).number
+        sweeps.refuse_open(db, number, now=by.now)
         if sweeps.get(db, number, id).undone_at is not None:
             raise Conflict(f"sweep {id} was undone already", code="sweep_undone")
         removed, restored, left = [], [], []
@@ -107,7 +109,7 @@ def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:
 def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
     """Raise Conflict when a line that is to come has no room."""
     settings, scope = dreamer.settings, dreamer.scope.number
-    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    found = look(dreamer)
     with dreamer.store.reading() as db:
         proposal = promotions.get_proposal(db, scope, id)
         if proposal.verdict != "promote":

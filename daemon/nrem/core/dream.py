@@ -11,7 +11,7 @@ from typing import Any
 
 from nrem.clock import Clock
 from nrem.core import memory_file
-from nrem.core.dreamer import Dreamer
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import finish_sweep
 from nrem.core.gather import Gathered, digest, gather, marks
 from nrem.core.outcome import outcome
@@ -39,7 +39,7 @@ def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clo
     if mode == "off":
         return Dreamed(sweep=None, mode=mode, dry_run=dry_run, note=OFF)
     if dry_run:
-        found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+        found = look(dreamer)
         gathered = gather(dreamer, found, now=clock.now())
         _, plan = gathered.decide()
         report = _report(gathered, plan)
@@ -52,7 +52,7 @@ def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clo
 
 def is_due(dreamer: Dreamer, *, now: int) -> bool:
     """Tell whether there is anything that the last sweep did not see."""
-    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    found = look(dreamer)
     with dreamer.store.reading() as db:
         last = sweeps.list_(db, dreamer.scope.number, limit=1)
         read = marks(db, dreamer.scope.number, now=now)
@@ -69,7 +69,8 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
 
     dreamer.store.write(begin)
     try:
-        found = memory_file.look(dreamer.store, dreamer.workspace, scope)
+        found = look(dreamer)
+        memory_file.keep_base(dreamer.store, scope, found)
         if found.edits:
             found = take_edits(dreamer, found, clock=clock)
         gathered = gather(dreamer, found, now=now)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from nrem.config import Config
+from nrem.core import memory_file
+from nrem.core.memory_file import Found
 from nrem.core.workspaces import Workspace
 from nrem.model import Scope
 from nrem.models.embeddings import Embedder
@@ -18,3 +20,9 @@ class Dreamer:
     settings: Config
     scope: Scope
     embedder: Embedder | None
+
+
+def look(dreamer: Dreamer) -> Found:
+    """Return what MEMORY.md has now."""
+    zone = dreamer.settings.time.zone
+    return memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope, zone=zone)

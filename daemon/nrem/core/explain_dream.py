@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from nrem.core import memory_file
-from nrem.core.dreamer import Dreamer
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import Gathered, gather
 from nrem.errors import Conflict
 from nrem.policy import dreaming, prior, projection
@@ -24,7 +23,7 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     """Return what a sweep would decide about one memory now, term by term; NotFound for a foreign id."""
     with dreamer.store.reading() as db:
         memory = memories.get(db, dreamer.scope.number, id)
-    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    found = look(dreamer)
     gathered = gather(dreamer, found, now=now)
     place = next((i for i, candidate in enumerate(gathered.candidates) if candidate.id == id), None)
     if place is None:

@@ -10,7 +10,7 @@ import dataclasses
 
 from nrem.clock import Clock
 from nrem.core import memory_file
-from nrem.core.dreamer import Dreamer
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import digest
 from nrem.core.outcome import outcome
 from nrem.core.publish import Reason, publish
@@ -49,7 +49,7 @@ def write_block(dreamer: Dreamer, *, clock: Clock) -> tuple[bool, Parts]:
     """Bring the block of MEMORY.md to what the ledger says; tell whether that changed it, and what it is."""
     store, workspace, scope = dreamer.store, dreamer.workspace, dreamer.scope
     for _ in range(memory_file.TRIES):
-        found = memory_file.look(store, workspace, scope)
+        found = look(dreamer)
         if found.edits:
             found = take_edits(dreamer, found, clock=clock)
         with store.reading() as db:

@@ -30,14 +30,14 @@ class Found:
 
     data: bytes | None
     parts: Parts
-    base: bytes | None
+    base: bytes
 
     @property
     def edits(self) -> Edits:
         return memory_doc.compare(self.base, self.parts.block)
 
 
-def look(store: Database, workspace: Workspace, scope: Scope) -> Found:
+def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> Found:
     """Return what MEMORY.md has now; raise NotFound when the whole workspace is gone."""
     workspace.check_there()
     try:
@@ -47,8 +47,11 @@ def look(store: Database, workspace: Workspace, scope: Scope) -> Found:
     parts = memory_doc.split(data or b"")
     with store.reading() as db:
         known = promotions.block(db, scope.number)
-    base = None
-    if known is not None:
+        ledger = lines(db, scope.number, zone=zone) if known is None else []
+    if known is None:
+        # Nothing was written yet; or the store was built anew, and then the ledger says what was.
+        base = memory_doc.render(ledger, like=parts)
+    else:
         # Whether the last write came to pass is seen by which of the two the file is nearer to.
         base = min(known.intended, known.written, key=lambda block: _distance(block, parts.block))
     return Found(data=data, parts=parts, base=base)
@@ -93,7 +96,7 @@ def put(
     to_be = block if base is None else base
     if found.base == to_be and block == (found.parts.block or b""):
         return True
-    _note(store, scope, Block(written=found.base or b"", intended=to_be))
+    _note(store, scope, Block(written=found.base, intended=to_be))
     if block != (found.parts.block or b""):
         files = Files(workspace.root, managed=True)
         try:
@@ -103,6 +106,17 @@ def put(
             return False
     _note(store, scope, Block(written=to_be, intended=to_be))
     return True
+
+
+def keep_base(store: Database, scope: Scope, found: Found) -> None:
+    """Note what edits are compared with before the ledger changes, if that was never noted."""
+
+    def write(db: Connection) -> None:
+        number = scopes.get(db, scope.name).number
+        if promotions.block(db, number) is None:
+            promotions.put_block(db, number, Block(written=found.base, intended=found.base))
+
+    store.write(write)
 
 
 def accept(store: Database, settings: Config, scope: Scope, found: Found) -> Found:
@@ -124,7 +138,7 @@ def refresh(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -
             wanted = {line.id or "": line.text for line in lines(db, scope.number, zone=zone)}
         if known is None or all(wanted.get(line.id or "") == line.text for line in _ours(known)):
             return
-        found = look(store, workspace, scope)
+        found = look(store, workspace, scope, zone=zone)
         if found.parts.block is None:
             return
         base, block = memory_doc.refresh(found.base, found.parts.block, wanted)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from nrem.core import memory_file
 from nrem.core.dream import NOTHING_NEW, OFF, is_due
-from nrem.core.dreamer import Dreamer
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import gather
 from nrem.core.outcome import outcome
 from nrem.policy.dreaming import DAY
@@ -35,7 +34,7 @@ def show_sweep(dreamer: Dreamer, id: str) -> SweepShown:
 def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
     """Return how an agent's dreaming stands, with those that almost have a line and what holds them back."""
     settings, scope = dreamer.settings, dreamer.scope.number
-    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope)
+    found = look(dreamer)
     gathered = gather(dreamer, found, now=now)
     _, plan = gathered.decide()
     with dreamer.store.reading() as db:

@@ -57,6 +57,16 @@ class Material:
 
 def begin(db: Connection, scope: int, id: str, *, mode: str, actor: str, now: int) -> None:
     """Open a sweep; raise Conflict while another one of this scope is open and its lease runs."""
+    refuse_open(db, scope, now=now)
+    db.execute(
+        "insert into sweeps (scope, id, state, mode, actor, started_at, lease_until)"
+        " values (?, ?, 'running', ?, ?, ?, ?)",
+        (scope, id, mode, actor, now, now + LEASE_MILLIS),
+    )
+
+
+def refuse_open(db: Connection, scope: int, *, now: int) -> None:
+    """Raise Conflict while a sweep of this scope is at work; one whose lease has ended is forgotten."""
     db.execute("delete from sweeps where scope = ? and state = 'running' and lease_until <= ?", (scope, now))
     other = db.execute("select id from sweeps where scope = ? and state <> 'published'", (scope,)).fetchone()
     if other is not None:
@@ -65,11 +75,6 @@ def begin(db: Connection, scope: int, id: str, *, mode: str, actor: str, now: in
             hint="wait for it; nrem dream status tells when it is",
             code="sweep_running",
         )
-    db.execute(
-        "insert into sweeps (scope, id, state, mode, actor, started_at, lease_until)"
-        " values (?, ?, 'running', ?, ?, ?, ?)",
-        (scope, id, mode, actor, now, now + LEASE_MILLIS),
-    )
 
 
 def give_up(db: Connection, scope: int, id: str) -> None:
