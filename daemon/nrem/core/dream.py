@@ -12,7 +12,7 @@ from typing import Any
 from nrem.clock import Clock
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer, look
-from nrem.core.finish_sweep import finish_sweep
+from nrem.core.finish_sweep import CAUSE, finish_sweep
 from nrem.core.gather import Gathered, digest, gather, marks
 from nrem.core.outcome import outcome
 from nrem.core.take_edits import take_edits
@@ -25,7 +25,6 @@ from nrem.wire import Dreamed
 
 OFF = "dream.mode is off: nothing is read and nothing is written"
 NOTHING_NEW = "nothing has happened since the last sweep that could change a line"
-CAUSE = "dream"
 FORGOTTEN = "its memory is gone"
 _CHANGES = (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SUPERSEDE, Verdict.HOLD)
 

@@ -112,14 +112,6 @@ def note_undone(db: Connection, scope: int, id: str, *, now: int) -> None:
     db.execute("update sweeps set undone_at = ? where scope = ? and id = ?", (now, scope, id))
 
 
-def note_digest(db: Connection, scope: int, digest: str) -> None:
-    """Note what a next sweep would find, after a person changed the lines."""
-    db.execute(
-        "update sweeps set digest = ? where scope = ? and id = (select max(id) from sweeps where scope = ?)",
-        (digest, scope, scope),
-    )
-
-
 def find_applied(db: Connection, scope: int) -> Sweep | None:
     """Return the sweep whose files are still to be written, if there is one."""
     row = db.execute("select * from sweeps where scope = ? and state = 'applied'", (scope,)).fetchone()

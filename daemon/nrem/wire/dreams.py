@@ -19,10 +19,6 @@ class Dream(AgentRef):
     dry_run: bool = Field(default=False, description="Only say what would become of the lines.")
 
 
-class DreamStatusOf(AgentRef):
-    pass
-
-
 class ListSweeps(AgentRef):
     limit: int = Field(default=20, ge=1, le=100, description="Most sweeps that are given.")
 
