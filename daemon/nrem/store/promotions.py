@@ -5,10 +5,11 @@ Each change writes its event, so that git has it. A memory has at most one promo
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 
 from nrem.errors import NotFound
-from nrem.model import By
+from nrem.model import By, Event
 from nrem.store import events
 from nrem.store.driver import Connection, Row
 
@@ -75,13 +76,7 @@ def promote(db: Connection, scope: int, id: str, grounds: Grounds, by: By) -> No
     if find_active(db, scope, id) is not None:
         return
     payload = {"sweep": grounds.sweep, "reason": grounds.reason, "score": grounds.score}
-    event = events.record(db, scope, "promotion.promote", id, payload, by)
-    db.execute(
-        "insert into memory_promotions (scope, memory_id, promoted_at, score, sweep, reason)"
-        " values (?, ?, ?, ?, ?, ?)",
-        (scope, id, event.at, grounds.score, grounds.sweep, grounds.reason),
-    )
-    db.execute("delete from promotion_bars where scope = ? and memory_id = ?", (scope, id))
+    fold(db, scope, events.record(db, scope, "promotion.promote", id, payload, by))
 
 
 def demote(db: Connection, scope: int, id: str, grounds: Grounds, by: By) -> None:
@@ -89,12 +84,7 @@ def demote(db: Connection, scope: int, id: str, grounds: Grounds, by: By) -> Non
     if find_active(db, scope, id) is None:
         return
     payload = {"sweep": grounds.sweep, "reason": grounds.reason}
-    event = events.record(db, scope, "promotion.demote", id, payload, by)
-    db.execute(
-        "update memory_promotions set demoted_at = ?, demoted_by = ?, demoted_for = ?"
-        " where scope = ? and memory_id = ? and demoted_at is null",
-        (event.at, grounds.sweep, grounds.reason, scope, id),
-    )
+    fold(db, scope, events.record(db, scope, "promotion.demote", id, payload, by))
 
 
 def bar(db: Connection, scope: int, id: str, version: int, grounds: Grounds, by: By) -> None:
@@ -102,11 +92,42 @@ def bar(db: Connection, scope: int, id: str, version: int, grounds: Grounds, by:
     if id in bars(db, scope):
         return
     payload = {"sweep": grounds.sweep, "reason": grounds.reason, "version": version}
-    event = events.record(db, scope, "promotion.bar", id, payload, by)
-    db.execute(
-        "insert into promotion_bars (scope, memory_id, version, at, reason) values (?, ?, ?, ?, ?)",
-        (scope, id, version, event.at, grounds.reason),
-    )
+    fold(db, scope, events.record(db, scope, "promotion.bar", id, payload, by))
+
+
+def fold(db: Connection, scope: int, event: Event) -> None:
+    """Write the rows that an event about a promotion stands for; any other event is left alone.
+
+    A promotion lifts the bar. What was erased is left blank. All events of a scope, folded in order, give the
+    same rows again.
+    """
+    said = json.loads(event.payload) if event.payload else {}
+    match event.op:
+        case "promotion.promote":
+            db.execute(
+                "insert into memory_promotions (scope, memory_id, promoted_at, score, sweep, reason)"
+                " values (?, ?, ?, ?, ?, ?)",
+                (
+                    scope,
+                    event.subject,
+                    event.at,
+                    said.get("score"),
+                    said.get("sweep"),
+                    said.get("reason", ""),
+                ),
+            )
+            db.execute("delete from promotion_bars where scope = ? and memory_id = ?", (scope, event.subject))
+        case "promotion.demote":
+            db.execute(
+                "update memory_promotions set demoted_at = ?, demoted_by = ?, demoted_for = ?"
+                " where scope = ? and memory_id = ? and demoted_at is null",
+                (event.at, said.get("sweep"), said.get("reason", ""), scope, event.subject),
+            )
+        case "promotion.bar":
+            db.execute(
+                "insert into promotion_bars (scope, memory_id, version, at, reason) values (?, ?, ?, ?, ?)",
+                (scope, event.subject, said.get("version", 0), event.at, said.get("reason", "")),
+            )
 
 
 def bars(db: Connection, scope: int) -> dict[str, int]:
