@@ -69,7 +69,7 @@ def test_config_is_frozen() -> None:
 
 def test_settings_list_every_leaf_once(tmp_path: Path) -> None:
     keys = [setting.key for setting in load(tmp_path, environ={}).settings]
-    assert len(keys) == len(set(keys)) == 41
+    assert len(keys) == len(set(keys)) == 45
     assert "memory.semantic.max_memories" in keys
     assert "memory.semantic" not in keys
 
@@ -199,7 +199,7 @@ def test_unknown_key_is_an_error_in_every_layer(tmp_path: Path) -> None:
         (
             "qqq.xyz",
             "valid sections: memory, recall, vector, chat, time, server, mcp, retention, secrets, limits,"
-            " workspace",
+            " workspace, dream",
         ),
     ],
 )

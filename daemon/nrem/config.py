@@ -24,11 +24,12 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError
 
 from nrem.errors import ConfigError
+from nrem.model import KIND_ALIASES, Kind
 
 MASK = "********"
 LONGEST_SOCKET = 100
 """Bytes of a socket's path; systems allow a few more than this, and not all the same."""
-AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits", "workspace"})
+AGENT_SECTIONS = frozenset({"memory", "recall", "retention", "secrets", "limits", "workspace", "dream"})
 STORE_WIDE = {
     "secrets.literals": "every version of an agent's config is kept",
     "memory.embeddings": "one embedder serves the whole store",
@@ -61,6 +62,14 @@ def _list(value: object) -> tuple[object, ...]:
     if not isinstance(value, list | tuple):
         raise ValueError('must be a list of strings, such as ["a", "b"] (as JSON in a variable)')
     return tuple(value)
+
+
+def _kinds(value: tuple[str, ...]) -> tuple[str, ...]:
+    """Kinds by their own names, each once."""
+    for word in value:
+        if word not in KIND_ALIASES:
+            raise ValueError(f"must be kinds of memories: {', '.join(Kind)}")
+    return tuple(dict.fromkeys(KIND_ALIASES[word].value for word in value))
 
 
 def _zone(value: str) -> str:
@@ -96,6 +105,7 @@ OptionalText = Annotated[str | None, BeforeValidator(_none)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(_list)]
 # A shorter one would be found in every other word.
 SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=4)], ...], BeforeValidator(_list)]
+Kinds = Annotated[tuple[str, ...], BeforeValidator(_list), AfterValidator(_kinds)]
 Interval = Literal["after_session", "after_autonomous", "manual"]
 Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
@@ -210,6 +220,19 @@ class Workspace(_Section):
     remote_token_file: str = Field("", description="File with the token, or user:token, for an https remote.")
 
 
+class Dream(_Section):
+    mode: Literal["off", "propose", "auto"] = Field(
+        "auto", description="auto changes MEMORY.md, propose asks first, off does nothing at all."
+    )
+    profile: Literal["default", "classic"] = Field(
+        "default", description="default weighs every line anew; classic promotes by recalls, once ever."
+    )
+    budget: int = Field(8000, ge=0, le=2**20, description="Most characters of MEMORY.md, people's included.")
+    kinds: Kinds = Field(
+        ("semantic", "fact", "conversation"), description="Kinds of memories that get lines."
+    )
+
+
 class Config(_Section):
     memory: Memory = Field(Memory(), description="What agents remember.")
     recall: Recall = Field(Recall(), description="What is found.")
@@ -222,6 +245,7 @@ class Config(_Section):
     secrets: Secrets = Field(Secrets(), description="What is never stored.")
     limits: Limits = Field(Limits(), description="How large things may be.")
     workspace: Workspace = Field(Workspace(), description="The files of an agent, under git.")
+    dream: Dream = Field(Dream(), description="What stands in MEMORY.md.")
 
     @functools.cached_property
     def fingerprint(self) -> str:

@@ -646,6 +646,46 @@ class Methods(abc.ABC):
         found: wire.Job = self._run("retry_job", {"id": id})
         return found
 
+    def dream(self, *, agent: str | None = None, dry_run: bool | None = None) -> wire.Dreamed:
+        """Choose anew what stands in MEMORY.md: what proved useful comes, what did not goes."""
+        found: wire.Dreamed = self._run("dream", {"agent": agent, "dry_run": dry_run})
+        return found
+
+    def dream_status(self, *, agent: str | None = None) -> wire.DreamStatus:
+        """Tell how dreaming stands: the last sweep, and what holds back those that have no line."""
+        found: wire.DreamStatus = self._run("dream_status", {"agent": agent})
+        return found
+
+    def explain_dream(self, id: str, *, agent: str | None = None) -> wire.DreamExplained:
+        """Explain why a memory has a line in MEMORY.md or none, and what would change that."""
+        found: wire.DreamExplained = self._run("explain_dream", {"agent": agent, "id": id})
+        return found
+
+    def list_sweeps(self, *, agent: str | None = None, limit: int | None = None) -> wire.Sweeps:
+        """List the sweeps of an agent, newest first."""
+        found: wire.Sweeps = self._run("list_sweeps", {"agent": agent, "limit": limit})
+        return found
+
+    def show_sweep(self, sweep: str, *, agent: str | None = None) -> wire.SweepShown:
+        """Show what a sweep decided, with every term of every score."""
+        found: wire.SweepShown = self._run("show_sweep", {"agent": agent, "sweep": sweep})
+        return found
+
+    def undo_sweep(self, sweep: str, *, agent: str | None = None) -> wire.Undone:
+        """Take back what a sweep did to the lines that are as it left them."""
+        found: wire.Undone = self._run("undo_sweep", {"agent": agent, "sweep": sweep})
+        return found
+
+    def accept_proposal(self, proposal: str, *, agent: str | None = None) -> wire.ProposalDecided:
+        """Do what a sweep proposed."""
+        found: wire.ProposalDecided = self._run("accept_proposal", {"agent": agent, "proposal": proposal})
+        return found
+
+    def reject_proposal(self, proposal: str, *, agent: str | None = None) -> wire.ProposalDecided:
+        """Refuse what a sweep proposed; it is not proposed again."""
+        found: wire.ProposalDecided = self._run("reject_proposal", {"agent": agent, "proposal": proposal})
+        return found
+
     def create_backup(self) -> model.Backup:
         """Copy the store while it is in use, and check the copy."""
         found: model.Backup = self._run("create_backup", {})

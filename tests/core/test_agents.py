@@ -102,9 +102,9 @@ def test_a_bad_name_is_refused(call: Call, name: object) -> None:
     "operation", [name for name in OPERATIONS if name.startswith(("show_agent", "remove_", "list_agent_"))]
 )
 def test_an_agent_that_does_not_exist_is_not_found(call: Call, operation: str) -> None:
-    body = {"erase": True} if operation == "remove_agent" else {}
+    bodies: dict[str, dict[str, object]] = {"remove_agent": {"erase": True}, "show_sweep": {"sweep": "x"}}
     with pytest.raises(NotFound) as caught:
-        call(operation, agent="eve", **body)
+        call(operation, agent="eve", **bodies.get(operation, {}))
     assert (caught.value.code, caught.value.hint) == ("agent_not_found", "nrem agent add eve")
 
 

@@ -87,6 +87,12 @@ def test_every_operation_of_ben_leaves_ana_as_she_is(call: Call, chain: Chain, o
     bens = call("remember", agent="ben", content="ben's note", category="shared")["id"]
     page, agent, events = call("list_memories", agent="ana"), call("show_agent", agent="ana"), chain("ana")
     body = NEEDS.get(operation, {}) | ({"id": bens} if operation in BY_ID else {})
+    if operation in ("show_sweep", "undo_sweep"):
+        body = {"sweep": call("dream", agent="ben")["sweep"]}
+    if operation in ("accept_proposal", "reject_proposal"):
+        call("set_agent_config", agent="ben", config={"dream": {"mode": "propose"}}, message="ask")
+        call("pin_memory", agent="ben", id=bens)
+        body = {"proposal": call("dream", agent="ben")["proposals"][0]}
     if operation == "mark_used":
         body = {"recall_id": call("recall", agent="ben", query="note")["recall_id"], "memory_ids": [bens]}
     answer = call(operation, agent="ben", **body)
@@ -107,6 +113,22 @@ def test_a_recall_of_another_agent_is_not_found(call: Call) -> None:
             call("mark_used", agent="ben", recall_id=tried, memory_ids=[found["hits"][0]["memory"]["id"]])
         answers.append((caught.value.message.replace(tried, "ID"), caught.value.hint, caught.value.details))
     assert answers[0] == answers[1]
+
+
+@pytest.mark.rows(3)
+def test_a_sweep_or_proposal_of_another_agent_is_not_found(call: Call) -> None:
+    call("set_agent_config", agent="ana", config={"dream": {"mode": "propose"}}, message="ask")
+    call("remember", agent="ana", content="a secret plan", pinned=True)
+    dreamed = call("dream", agent="ana")
+    for operation, body in (
+        ("show_sweep", {"sweep": dreamed["sweep"]}),
+        ("undo_sweep", {"sweep": dreamed["sweep"]}),
+        ("accept_proposal", {"proposal": dreamed["proposals"][0]}),
+        ("reject_proposal", {"proposal": dreamed["proposals"][0]}),
+    ):
+        with pytest.raises(NotFound):
+            call(operation, agent="ben", **body)
+    assert len(call("dream_status", agent="ana")["proposals"]) == 1
 
 
 @pytest.mark.rows(3)

@@ -151,6 +151,7 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "forget": (False, True, True, False),
         "checkpoint": (False, False, True, False),
         "memory_history": (True, False, False, False),
+        "dream": (False, False, True, False),
     }
     assert all(tool.description and tool.title for tool in tools.values())
 

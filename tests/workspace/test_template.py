@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from nrem.errors import Conflict
+from nrem.policy import memory_doc
 from nrem.workspace import template
 
 FILES = ["AGENTS.md", "HEARTBEAT.md", "IDENTITY.md", "MEMORY.md", "SOUL.md", "USER.md", "notes/README.md"]
@@ -21,8 +22,8 @@ def test_a_new_workspace_has_its_files(root: Path) -> None:
 def test_the_memory_file_has_an_empty_block_and_room_for_people(root: Path) -> None:
     template.create_workspace(root, "ana")
     text = (root / "MEMORY.md").read_text()
-    begin, end = text.index(template.MANAGED_BEGIN), text.index(template.MANAGED_END)
-    assert text[begin:end] == template.MANAGED_BEGIN + "\n"
+    begin, end = text.index(memory_doc.BEGIN), text.index(memory_doc.END)
+    assert text[begin:end] == memory_doc.BEGIN + "\n"
     assert "yours" in text[:begin]
 
 

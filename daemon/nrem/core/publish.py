@@ -8,10 +8,10 @@ between or a person worked in the repository, the branch is read again first.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from nrem.config import Config
+from nrem.core import memory_file
 from nrem.core.own_files import OwnFiles, gather
 from nrem.core.recall_lines import export_recalls
 from nrem.core.record import Base, Record, catch_up, export
@@ -41,6 +41,8 @@ class Reason:
 
     cause: str
     note: str | None = None
+    run: str | None = None
+    """The sweep that it is made for."""
 
 
 def publish(
@@ -51,13 +53,14 @@ def publish(
     Raises Conflict while something else is checked out, Unavailable when a person's git command does not end,
     Corrupt when the export would lose memories that no event says are forgotten.
     """
-    if not settings.workspace.git:
-        return CheckpointMade(commit=None, note=GIT_IS_OFF)
     if reason.note is not None:
-        reason = Reason(reason.cause, Scrubber(settings).text("note", reason.note))
+        reason = replace(reason, note=Scrubber(settings).text("note", reason.note))
     with workspace.lock:
         with store.reading() as db:
             scopes.count(db, scope.number)  # it may have been removed
+        memory_file.refresh(store, workspace, scope, zone=settings.time.zone)
+        if not settings.workspace.git:
+            return CheckpointMade(commit=None, note=GIT_IS_OFF)
         repository = workspace.repository(now=now)
         for left in reversed(range(TRIES)):
             try:
@@ -85,7 +88,7 @@ def _publish(
         recalls = export_recalls(db, repository, scope.number, base, settings.workspace)
     own = gather(repository, settings)
     if record.changes or record.removed or own.changes or own.removed:  # recalls alone make no commit
-        record = dataclasses.replace(
+        record = replace(
             record,
             changes={**record.changes, **recalls.changes},
             removed=(*record.removed, *recalls.removed),
@@ -165,6 +168,7 @@ def _message(reason: Reason, record: Record, counts: Counts) -> str:
             events=record.events,
             chain=record.chain,
             state=record.root,
+            run=reason.run,
             schema=migrations.version(),
         )
     )

@@ -63,12 +63,7 @@ class Workspace:
         there = (self.root / ".git").is_dir()
         if not there:
             self.close()
-        if not self.root.is_dir():
-            raise NotFound(
-                f"the folder {self.root} is gone",
-                hint="put it back; or start nrem anew, which makes a new one",
-                code="workspace_not_found",
-            )
+        self.check_there()
         if self._repository is None:
             if there:
                 Files(self.root, managed=True).clear_temporary()
@@ -81,6 +76,15 @@ class Workspace:
     def existing(self, *, now: int) -> Repository | None:
         """Return the repository if there is one; reading makes none."""
         return self.repository(now=now) if (self.root / ".git").is_dir() else None
+
+    def check_there(self) -> None:
+        """Raise NotFound when the folder is gone."""
+        if not self.root.is_dir():
+            raise NotFound(
+                f"the folder {self.root} is gone",
+                hint="put it back; or start nrem anew, which makes a new one",
+                code="workspace_not_found",
+            )
 
     def shards(self, repository: Repository, commit: str | None) -> Mapping[str, Shard]:
         """Return the state files of a commit; those of the last one asked for are at hand."""

@@ -12,16 +12,19 @@ from typing import TypeVar
 from nrem.clock import Clock, SystemClock
 from nrem.config import Config, Source
 from nrem.core import agents, erase, jobs
+from nrem.core.dream import dream
+from nrem.core.dreamer import Dreamer
+from nrem.core.finish_sweep import finish_sweep
 from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
-from nrem.model import Scope
+from nrem.model import Caller, Scope
 from nrem.models import embeddings, transport
 from nrem.models.embeddings import Embedder
-from nrem.store import scopes, vectors
+from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
 from nrem.store.vectors import EmbeddingModelChanged
-from nrem.wire import CheckpointMade
+from nrem.wire import CheckpointMade, Dreamed
 
 T = TypeVar("T")
 
@@ -99,6 +102,7 @@ class App:
         for problem in erase.finish(store, workspaces, clock=clock):
             log.warning("an erasure is not finished: %s", problem.message)
         agents.make_workspaces(store, workspaces)
+        store.write(sweeps.release)
         return cls(source, store, clock, embedder, workspaces)
 
     def reload(self) -> None:
@@ -191,6 +195,29 @@ class App:
         """Commit the workspace of a new agent, which has no settings of its own."""
         workspace = self.workspaces.of(scope)
         publish(self.store, workspace, self.config, scope, Reason("template"), now=self.clock.now())
+
+    def dreamer(self, scope: Scope) -> Dreamer:
+        """Return what a sweep of an agent works with."""
+        return Dreamer(
+            store=self.store,
+            workspace=self.workspaces.of(scope),
+            settings=self.settings(scope),
+            scope=scope,
+            embedder=self.serving_embedder(),
+        )
+
+    def dream(self, scope: Scope, *, dry_run: bool = False, caller: Caller) -> Dreamed:
+        """Choose anew what stands in an agent's MEMORY.md; see core.dream."""
+        return dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+
+    def unfinished_sweeps(self) -> list[Scope]:
+        """Return the agents with a sweep that was applied and is not published."""
+        with self.store.reading() as db:
+            return sweeps.all_applied(db)
+
+    def finish_sweep(self, scope: Scope) -> None:
+        """Publish such a sweep."""
+        finish_sweep(self.dreamer(scope), clock=self.clock)
 
     def is_warm(self, agent: str) -> bool:
         """Tell whether a recall for this agent needs nothing but memory and a moment."""

@@ -25,7 +25,11 @@ class Publisher:
         self._not_before: dict[int, int] = {}
 
     def tick(self, now: int) -> None:
-        """Commit for the agents that were idle for long enough, and for those without any commit."""
+        """Commit for the agents that were idle for long enough, and for those without any commit.
+
+        What a sweep of an earlier process has left to do comes first.
+        """
+        self._finish_sweeps(now)
         for pending in self._pending():
             scope = pending.scope
             if self._is_due(pending, now) and now >= self._not_before.get(scope.number, 0):
@@ -42,6 +46,15 @@ class Publisher:
                 log.warning("no time was left to commit the events of %s", pending.scope.name)
             else:
                 self._publish(pending.scope, "shutdown")
+
+    def _finish_sweeps(self, now: int) -> None:
+        for scope in self._app.unfinished_sweeps():
+            if now >= self._not_before.get(scope.number, 0):
+                try:
+                    self._app.finish_sweep(scope)
+                except (NremError, OSError) as error:
+                    self._not_before[scope.number] = now + RETRY_MILLIS
+                    log.warning("the last sweep of %s is not published: %s", scope.name, error)
 
     def _pending(self) -> list[Unpublished]:
         with self._app.store.reading() as db:

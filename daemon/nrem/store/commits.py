@@ -217,6 +217,15 @@ def record(db: Connection, scope: int, made: Collection[Published], mark: Waterm
     )
 
 
+def find_last(db: Connection, scope: int, *, cause: str, since: int) -> str | None:
+    """Return the newest commit that was made for a cause, not before a moment."""
+    row = db.execute(
+        "select id from commits where scope = ? and cause = ? and at >= ? order by rowid desc limit 1",
+        (scope, cause, since),
+    ).fetchone()
+    return row[0] if row else None
+
+
 def list_(db: Connection, scope: int, *, limit: int) -> list[Published]:
     """Return a workspace's commits, newest first."""
     rows = db.execute("select * from commits where scope = ? order by rowid desc limit ?", (scope, limit))

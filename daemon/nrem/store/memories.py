@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import unicodedata
+from collections.abc import Iterable
 from typing import Any
 
 from nrem.errors import Conflict, Corrupt, NotFound
@@ -196,6 +197,16 @@ def first_seq(db: Connection, scope: int, id: str) -> int:
     if row[0] is None:
         raise not_found(id)
     return int(row[0])
+
+
+def contents(db: Connection, scope: int, ids: Iterable[str]) -> dict[str, str]:
+    """Return the texts of those memories that are live."""
+    found = {}
+    for id in ids:
+        row = db.execute("select content from memories where scope = ? and id = ?", (scope, id)).fetchone()
+        if row is not None:
+            found[id] = row[0]
+    return found
 
 
 def use(db: Connection, scope: int, id: str) -> Use:

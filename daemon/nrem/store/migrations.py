@@ -12,7 +12,7 @@ from sqlite_utils import Migrations
 from nrem.clock import Clock
 from nrem.errors import Corrupt
 from nrem.policy import terms
-from nrem.store import backup, driver, reindex
+from nrem.store import backup, dream_schema, driver, reindex
 
 steps = Migrations("nrem")
 
@@ -116,6 +116,12 @@ def m008_recalls_in_git(db: sqlite_utils.Database) -> None:
 @steps()
 def m009_jobs(db: sqlite_utils.Database) -> None:
     for statement in _M009.split(";\n\n"):
+        db.conn.execute(statement)
+
+
+@steps()
+def m010_dreams(db: sqlite_utils.Database) -> None:
+    for statement in dream_schema.TABLES.split(";\n\n"):
         db.conn.execute(statement)
 
 

@@ -19,7 +19,7 @@ from nrem import wire
 from nrem.config import Config
 from nrem.errors import Corrupt, NotFound, NremError
 from nrem.model import Kind
-from nrem.policy import rendering
+from nrem.policy import memory_doc, rendering
 from nrem.wire.tools import AnyTool, Request, Resource, resources_of, tools_of
 
 if TYPE_CHECKING:
@@ -180,7 +180,7 @@ def read(visit: Visit, resource: Resource) -> str:
     """Return the text of a resource."""
     given = _run(visit, resource.operation, {**resource.preset, "agent": visit.agent})
     if resource.operation == "read_file":
-        return str(given["content"])
+        return memory_doc.injected(str(given["content"]))
     return rendering.hits(_hit(memory) for memory in given["memories"]) or NOTHING_THERE
 
 

@@ -11,14 +11,17 @@ from typing import Any
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, jobs, push, reembed, tokens
 from nrem.core.bisect import bisect
+from nrem.core.change_lines import decide_proposal, undo_dream
 from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
 from nrem.core.erase import erase
+from nrem.core.explain_dream import explain_dream
 from nrem.core.export import export
 from nrem.core.forget import clear, forget
 from nrem.core.list_files import list_files
 from nrem.core.mark_used import mark_used
 from nrem.core.prune import prune
+from nrem.core.read_dreams import dream_status, list_sweeps, show_sweep
 from nrem.core.read_file import read_file
 from nrem.core.read_log import read_log
 from nrem.core.recall import recall
@@ -209,6 +212,14 @@ def _pin(pinned: bool) -> Callable[[App, Caller, Any], wire.Changed]:
     return run
 
 
+def _decide_proposal(accepted: bool) -> Callable[[App, Caller, Any], wire.ProposalDecided]:
+    def run(app: App, caller: Caller, request: wire.ProposalRef) -> wire.ProposalDecided:
+        dreamer = app.dreamer(app.scope(request.agent))
+        return decide_proposal(dreamer, request.proposal, accepted=accepted, caller=caller, clock=app.clock)
+
+    return run
+
+
 def _set_agent_config(app: App, caller: Caller, request: wire.SetAgentConfig) -> AgentConfig:
     scope = app.scope(request.agent)
     recorded = agents.set_config(
@@ -318,6 +329,18 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "prune": _prune,
     "list_jobs": lambda app, caller, r: jobs.list_(app.store, r),
     "retry_job": lambda app, caller, r: jobs.retry(app.store, r.id, clock=app.clock),
+    "dream": lambda app, caller, r: app.dream(app.scope(r.agent), dry_run=r.dry_run, caller=caller),
+    "dream_status": lambda app, caller, r: dream_status(app.dreamer(app.scope(r.agent)), now=app.clock.now()),
+    "explain_dream": lambda app, caller, r: explain_dream(
+        app.dreamer(app.scope(r.agent)), r.id, now=app.clock.now()
+    ),
+    "list_sweeps": lambda app, caller, r: list_sweeps(app.dreamer(app.scope(r.agent)), limit=r.limit),
+    "show_sweep": lambda app, caller, r: show_sweep(app.dreamer(app.scope(r.agent)), r.sweep),
+    "undo_sweep": lambda app, caller, r: undo_dream(
+        app.dreamer(app.scope(r.agent)), r.sweep, caller=caller, clock=app.clock
+    ),
+    "accept_proposal": _decide_proposal(True),
+    "reject_proposal": _decide_proposal(False),
     "create_backup": lambda app, caller, r: backup.create(app.store, clock=app.clock),
     "list_backups": lambda app, caller, r: backup.list_(app.home),
     "doctor": _doctor,

@@ -17,6 +17,7 @@ from nrem.errors import InvalidField
 from nrem.model import Kind
 from nrem.wire.codec import adapter, names_of, read
 from nrem.wire.common import Input
+from nrem.wire.dreams import Dreamed
 from nrem.wire.fields import PAGE, Content, Label, Tags, Text
 from nrem.wire.memories import Forgotten, MarkedUsed, Stored
 from nrem.wire.table import OPERATIONS
@@ -349,6 +350,20 @@ TYPED = (
         ),
         fields=("limit", "include_diff"),
         gives=Log,
+    ),
+    Tool(
+        name="dream",
+        operation="dream",
+        title="Dream",
+        description=(
+            "Choose anew which memories stand in MEMORY.md, which you always have in mind: what was recalled"
+            " and used comes, what was not goes. It happens every night anyway; use it when much has changed."
+            " With `dry_run` nothing is written. Gives what became of each line and why, and which memories"
+            " almost got one."
+        ),
+        fields=("dry_run",),
+        gives=Dreamed,
+        idempotent=True,
     ),
 )
 

@@ -222,7 +222,7 @@ class LogEntry:
     commit: str
     parent: str | None
     cause: str
-    """template, checkpoint, restore, erase, idle, shutdown, removal; person for a commit not of nrem's."""
+    """template, checkpoint, dream, restore, erase, idle, shutdown, removal; person: not a commit of ours."""
     at: Moment
     subject: str
     first_event: int | None

@@ -20,6 +20,7 @@ from pathlib import Path
 from nrem.errors import Conflict, Denied, InvalidField, NotFound, NremError, Unavailable
 from nrem.workspace import names
 from nrem.workspace.beneath import Opener, open_beneath
+from nrem.workspace.exchange import exchange
 
 LIMIT = 1 << 20
 """Bytes of a file that callers read or write. What nrem keeps in `.nrem` may be larger."""
@@ -59,6 +60,23 @@ class Files:
         with self._folder(parts[:-1]) as folder:
             mode = _check_target(folder, parts[-1])
             _replace(folder, parts[-1], data, mode)
+
+    def replace(self, path: str, data: bytes, *, expected: bytes | None) -> bool:
+        """Put a file in place if the one there still is what was expected, None for none; tell if it was.
+
+        Nothing that others write meanwhile is lost: what came out is looked at, and put back. Where a system
+        cannot exchange two files, a moment is left in which others are not noticed.
+        """
+        parts = self._check_writable(path)
+        self._check_size(len(data))
+        with self._folder(parts[:-1]) as folder:
+            mode = _check_target(folder, parts[-1])
+            if (mode is None) != (expected is None):
+                return False
+            with _told(), _beside(folder, data, mode) as temporary:
+                if expected is None:
+                    return _link_new(folder, temporary, parts[-1])
+                return _exchange(folder, temporary, parts[-1], data, expected)
 
     def remove(self, path: str) -> None:
         """Remove a file, durably; nothing happens when it is not there."""
@@ -170,23 +188,57 @@ def _check_regular(found: os.stat_result) -> os.stat_result:
 
 
 def _replace(folder: int, name: str, data: bytes, mode: int | None) -> None:
+    with _told(), _beside(folder, data, mode) as temporary:
+        os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+
+
+@contextmanager
+def _beside(folder: int, data: bytes, mode: int | None) -> Iterator[str]:
+    """Lend the name of a new file that has these bytes; whatever has that name afterwards is removed."""
     temporary = names.TEMPORARY + secrets.token_hex(8)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    with _told():
-        fd = os.open(temporary, flags, 0o666, dir_fd=folder)
-        try:
-            with open(fd, "wb") as file:
-                file.write(data)
-                file.flush()
-                if mode is not None:
-                    os.fchmod(fd, mode)
-                os.fsync(fd)
+    fd = os.open(temporary, flags, 0o666, dir_fd=folder)
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+            file.flush()
+            if mode is not None:
+                os.fchmod(fd, mode)
+            os.fsync(fd)
+        yield temporary
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary, dir_fd=folder)
+    os.fsync(folder)
+
+
+def _link_new(folder: int, temporary: str, name: str) -> bool:
+    try:
+        os.link(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except FileExistsError:
+        return False
+    return True
+
+
+def _exchange(folder: int, temporary: str, name: str, data: bytes, expected: bytes) -> bool:
+    """Swap until what comes out is what was known to be there: then nothing of others' is left outside."""
+    if _content(folder, name) != expected:  # almost always seen here, and then nobody sees anything of ours
+        return False
+    inside, outside = expected, data
+    while True:
+        if not exchange(folder, temporary, name):
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
-        except BaseException:
-            with contextlib.suppress(FileNotFoundError):
-                os.unlink(temporary, dir_fd=folder)
-            raise
-        os.fsync(folder)
+            return True
+        came_out = _content(folder, temporary)
+        inside, outside, known = outside, came_out, inside
+        if came_out == known:
+            return inside == data
+
+
+def _content(folder: int, name: str) -> bytes:
+    fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    with open(fd, "rb") as file:
+        return file.read()
 
 
 def _is_shown(name: str, found: os.stat_result) -> bool:

@@ -9,10 +9,6 @@ from nrem.errors import Conflict, Corrupt
 from nrem.workspace.commits import Person
 from nrem.workspace.files import Files
 
-MANAGED_BEGIN = "<!-- nrem:begin -->"
-MANAGED_END = "<!-- nrem:end -->"
-"""Between these two lines of MEMORY.md nrem writes; the rest of the file is people's."""
-
 NREM = Person(name="nrem", email="nrem@nrem.invalid")
 """The committer of every commit that nrem makes."""
 _NAME = "{{agent}}"

@@ -44,6 +44,7 @@ COMMANDS = {
     "diff": "workspace",
     "show": "workspace",
     "jobs": "jobs",
+    "dream": "dreaming",
     "prune": "care",
     "backup": "care",
     "doctor": "care",

@@ -1,0 +1,135 @@
+"""What people decide about lines beside the file itself: accept or reject a proposal, undo a sweep.
+
+Everything is an ordinary event forwards; nothing in the history is taken back.
+"""
+
+from __future__ import annotations
+
+from nrem.clock import Clock
+from nrem.core import memory_file
+from nrem.core.dreamer import Dreamer, look
+from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
+from nrem.errors import Conflict
+from nrem.model import By, Caller
+from nrem.policy import memory_doc
+from nrem.store import memories, promotions, scopes, sweeps
+from nrem.store.driver import Connection
+from nrem.store.promotions import Grounds, Proposal
+from nrem.wire import LeftAlone, ProposalDecided, Undone
+
+ACCEPTED = "a person accepted it"
+REJECTED = "a person rejected it"
+EDITED = "a person changed its line"
+GONE = "its memory is gone"
+OTHERWISE = "it has changed since"
+
+
+def decide_proposal(
+    dreamer: Dreamer, id: str, *, accepted: bool, caller: Caller, clock: Clock
+) -> ProposalDecided:
+    """Do what a proposal says, or see to it that it is not made again; Conflict when it no longer fits."""
+    finish_sweep(dreamer, clock=clock)
+    by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
+    if accepted:
+        _refuse_too_much(dreamer, id)
+
+    def write(db: Connection) -> Proposal:
+        number = scopes.get(db, dreamer.scope.name).number
+        sweeps.refuse_open(db, number, now=by.now)
+        proposal = promotions.get_proposal(db, number, id)
+        promotions.decide(db, number, id, "accepted" if accepted else "rejected", now=by.now)
+        memory = memories.get(db, number, proposal.memory)
+        promotes = proposal.verdict == "promote"
+        if accepted and promotes:
+            grounds = Grounds(sweep=proposal.sweep, reason=ACCEPTED, score=proposal.score)
+            promotions.promote(db, number, memory.id, grounds, by)
+        elif accepted:
+            promotions.demote(db, number, memory.id, Grounds(sweep=proposal.sweep, reason=ACCEPTED), by)
+        elif promotes:
+            grounds = Grounds(sweep=proposal.sweep, reason=REJECTED)
+            promotions.bar(db, number, memory.id, memory.version, grounds, by)
+        return proposal
+
+    proposal = dreamer.store.write(write)
+    change = "+1 -0 ~0" if proposal.verdict == "promote" else "+0 -1 ~0"
+    commit = _publish(dreamer, change, proposal.sweep, clock=clock) if accepted else None
+    return ProposalDecided(proposal=id, id=proposal.memory, accepted=accepted, commit=commit)
+
+
+def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Undone:
+    """Take back what a sweep did to lines that are as it left them; say which ones are not."""
+    finish_sweep(dreamer, clock=clock)
+    by = By(actor=caller.actor, cause="undo", now=clock.now())
+    found = look(dreamer)
+    edits = found.edits
+    touched = {*edits.removed, *edits.changed}
+    grounds = Grounds(sweep=id, reason=f"undo of sweep {id}")
+
+    def write(db: Connection) -> tuple[list[str], list[str], list[LeftAlone]]:
+        number = scopes.get(db, dreamer.scope.name).number
+        sweeps.refuse_open(db, number, now=by.now)
+        if sweeps.get(db, number, id).undone_at is not None:
+            raise Conflict(f"sweep {id} was undone already", code="sweep_undone")
+        removed, restored, left = [], [], []
+        live = memories.contents(db, number, _concerned(db, number, id))
+        for promotion in promotions.made_by(db, number, id):
+            memory = promotion.memory
+            if memory in touched:
+                left.append(LeftAlone(id=memory, reason=EDITED))
+            elif memory not in live or promotion.demoted_at is not None:
+                left.append(LeftAlone(id=memory, reason=OTHERWISE if memory in live else GONE))
+            else:
+                promotions.demote(db, number, memory, grounds, by)
+                promotions.bar(db, number, memory, memories.get(db, number, memory).version, grounds, by)
+                removed.append(memory)
+        for promotion in promotions.ended_by(db, number, id):
+            memory = promotion.memory
+            if memory in removed:
+                continue
+            if memory not in live or promotions.find_active(db, number, memory) is not None:
+                left.append(LeftAlone(id=memory, reason=OTHERWISE if memory in live else GONE))
+            else:
+                promotions.promote(db, number, memory, Grounds(reason=grounds.reason), by)
+                restored.append(memory)
+        sweeps.note_undone(db, number, id, now=by.now)
+        return removed, restored, left
+
+    removed, restored, left = dreamer.store.write(write)
+    commit = None
+    if removed or restored:
+        commit = _publish(dreamer, f"undo +{len(restored)} -{len(removed)} ~0", id, clock=clock)
+    return Undone(sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit)
+
+
+def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:
+    both = (*promotions.made_by(db, scope, sweep), *promotions.ended_by(db, scope, sweep))
+    return [promotion.memory for promotion in both]
+
+
+def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
+    """Raise Conflict when a line that is to come has no room."""
+    settings, scope = dreamer.settings, dreamer.scope.number
+    found = look(dreamer)
+    with dreamer.store.reading() as db:
+        proposal = promotions.get_proposal(db, scope, id)
+        if proposal.verdict != "promote":
+            return
+        memory = memories.get(db, scope, proposal.memory)
+        wanted = memory_file.lines(db, scope, zone=settings.time.zone)
+    text = memory_doc.line_text(memory.content, created_at=memory.created_at, zone=settings.time.zone)
+    section = memory_doc.section_of(memory.category)
+    wanted.append(memory_doc.Line(id=memory.id, text=text, section=section))
+    block = memory_file.render(found, wanted, budget=settings.dream.budget)
+    if len(block.decode()) > memory_file.room(found.parts, settings.dream.budget):
+        raise Conflict(
+            "MEMORY.md has no room for this line",
+            hint="accept a proposal that takes a line away first, or raise dream.budget",
+            code="budget_full",
+        )
+
+
+def _publish(dreamer: Dreamer, note: str, sweep: str, *, clock: Clock) -> str | None:
+    with dreamer.workspace.lock:
+        write_block(dreamer, clock=clock)
+        now = clock.now()
+        return publish_lines(dreamer, note, sweep, since=now, now=now)

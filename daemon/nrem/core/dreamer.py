@@ -1,0 +1,28 @@
+"""What a sweep of one agent works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from nrem.config import Config
+from nrem.core import memory_file
+from nrem.core.memory_file import Found
+from nrem.core.workspaces import Workspace
+from nrem.model import Scope
+from nrem.models.embeddings import Embedder
+from nrem.store.database import Database
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dreamer:
+    store: Database
+    workspace: Workspace
+    settings: Config
+    scope: Scope
+    embedder: Embedder | None
+
+
+def look(dreamer: Dreamer) -> Found:
+    """Return what MEMORY.md has now."""
+    zone = dreamer.settings.time.zone
+    return memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope, zone=zone)

@@ -1,0 +1,178 @@
+"""Everything that decides a sweep, read in one snapshot; and one short text that is the same while it is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from nrem.config import Config
+from nrem.core import memory_file
+from nrem.core.dreamer import Dreamer
+from nrem.core.memory_file import Found
+from nrem.model import Kind
+from nrem.policy import classic, dreaming, memory_doc, once_ever, projection, salience
+from nrem.policy.classic import Recalled
+from nrem.policy.dreaming import Candidate, Scores
+from nrem.policy.memory_doc import Parts
+from nrem.policy.projection import Plan, Room
+from nrem.store import promotions, signals, sweeps
+from nrem.store.driver import Connection
+from nrem.store.signals import Signal
+from nrem.store.sweeps import Material
+
+_SILENT = Signal(memory="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gathered:
+    """What a sweep goes by."""
+
+    candidates: tuple[Candidate, ...]
+    versions: dict[str, int]
+    newest: int
+    """When something last happened that was not a sweep's own doing."""
+    room: Room
+    kinds: frozenset[Kind]
+    read: tuple[int, ...]
+    """The marks of the snapshot."""
+    gone: tuple[str, ...]
+    """Memories that are promoted and no longer there."""
+
+    recalled: tuple[Recalled, ...] | None
+    """What the profile classic goes by; None for the default one."""
+
+    def decide(self) -> tuple[Scores, Plan]:
+        """Return the scores and what is to become of each line."""
+        scores = dreaming.score(self.candidates, newest=self.newest)
+        if self.recalled is None:
+            return scores, projection.solve(self.candidates, scores, room=self.room, kinds=self.kinds)
+        passed = classic.promote(self.recalled, newest=self.newest)
+        return scores, once_ever.solve(self.candidates, passed, scores, room=self.room, kinds=self.kinds)
+
+
+def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
+    """Return what the store says of every memory that can have a line."""
+    settings, scope = dreamer.settings, dreamer.scope.number
+    kinds = frozenset(map(Kind, settings.dream.kinds))
+    with dreamer.store.reading() as db:
+        material = sweeps.material(db, scope, kinds)
+        known = signals.read(db, scope)
+        active = promotions.active(db, scope)
+        bars = promotions.bars(db, scope)
+        newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
+        read = tuple(marks(db, scope, now=now))
+        recalled = _recalled(db, scope, material) if settings.dream.profile == "classic" else None
+    candidates = [
+        _candidate(
+            m,
+            known.get(m.id, _SILENT),
+            settings,
+            now=now,
+            barred=_is_barred(m, bars),
+            incumbent=m.id in active,
+        )
+        for m in material
+    ]
+    there = {m.id for m in material}
+    return Gathered(
+        candidates=tuple(candidate for candidate in candidates if candidate is not None),
+        versions={m.id: m.version for m in material},
+        newest=newest,
+        room=Room(
+            characters=memory_file.room(found.parts, settings.dream.budget),
+            markers=memory_doc.MARKERS_LENGTH,
+            headings=memory_doc.heading_lengths(),
+        ),
+        kinds=kinds,
+        read=read,
+        recalled=recalled,
+        gone=tuple(sorted(active.keys() - there)),
+    )
+
+
+def marks(db: Connection, scope: int, *, now: int) -> list[int]:
+    """Return numbers that change with everything in the store that decides a sweep."""
+    return [
+        *sweeps.newest_write(db, scope),
+        *sweeps.newest_organic(db, scope),
+        *sweeps.promotion_marks(db, scope, now=now),
+    ]
+
+
+def digest(read: Sequence[int], settings: Config, parts: Parts) -> str:
+    """Return what is the same for two sweeps that would decide the same."""
+    known = (
+        list(read),
+        settings.dream.model_dump_json(),
+        settings.time.zone,
+        dreaming.VERSION,
+        hashlib.sha256(parts.block or b"").hexdigest(),
+        parts.human,
+    )
+    return hashlib.sha256(json.dumps(known).encode()).hexdigest()
+
+
+def _recalled(db: Connection, scope: int, material: Sequence[Material]) -> tuple[Recalled, ...]:
+    hits, ever = sweeps.hits(db, scope), promotions.ever(db, scope)
+    return tuple(
+        Recalled(
+            id=m.id,
+            category=m.category,
+            recalls=known.recalls,
+            ranks=known.ranks,
+            queries=known.queries,
+            days=known.days,
+            last_at=known.last_at,
+            promoted=m.id in ever,
+        )
+        for m in material
+        if (known := hits.get(m.id)) is not None
+    )
+
+
+def _is_barred(material: Material, bars: dict[str, int]) -> bool:
+    """Tell whether people do not want its line; a pin that came later says that they do."""
+    barred_at = bars.get(material.id)
+    return barred_at is not None and not (material.pinned and material.version > barred_at)
+
+
+def _candidate(
+    material: Material,
+    signal: Signal,
+    settings: Config,
+    *,
+    now: int,
+    barred: bool,
+    incumbent: bool,
+) -> Candidate | None:
+    """Return a memory as the policy sees it; None when its line would show nothing."""
+    zone = settings.time.zone
+    text = memory_doc.line_text(material.content, created_at=material.created_at, zone=zone)
+    if not text:
+        return None
+    guessed = salience.importance(material.content, material.role)
+    return Candidate(
+        id=material.id,
+        text=material.content,
+        kind=material.kind,
+        category=material.category,
+        trusted=material.trusted,
+        created_at=material.created_at,
+        updated_at=material.updated_at,
+        line_length=memory_doc.line_length(text, material.id),
+        section=memory_doc.section_of(material.category),
+        role=material.role,
+        speaker=material.user or "",
+        pinned=material.pinned,
+        importance=material.importance,
+        importance_given=material.importance != guessed,
+        expired=material.expires_at is not None and material.expires_at <= now,
+        exposure=signal.weight,
+        uses=signal.uses,
+        wrongs=signal.wrongs,
+        last_organic_at=signal.last_at or None,
+        incumbent=incumbent,
+        barred=barred,
+    )

@@ -1,0 +1,162 @@
+"""The managed block of MEMORY.md on disk: what stands there, what people did to it, and how it is replaced.
+
+The database knows the block as it was last written, and, while it is being written, as it is to be. So after
+a crash in between, what nrem wrote is not taken for something that a person did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from nrem.config import Config
+from nrem.core.scrub import Scrubber
+from nrem.core.workspaces import Workspace
+from nrem.errors import Conflict, NotFound
+from nrem.model import Scope
+from nrem.policy import memory_doc
+from nrem.policy.memory_doc import PATH, Edits, Line, Parts
+from nrem.store import promotions, scopes
+from nrem.store.database import Database
+from nrem.store.driver import Connection
+from nrem.store.promotions import Block
+from nrem.workspace.files import Files
+
+TRIES = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """MEMORY.md as it is, and the block that people's edits are to be compared with."""
+
+    data: bytes | None
+    parts: Parts
+    base: bytes
+
+    @property
+    def edits(self) -> Edits:
+        return memory_doc.compare(self.base, self.parts.block)
+
+
+def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> Found:
+    """Return what MEMORY.md has now; raise NotFound when the whole workspace is gone."""
+    workspace.check_there()
+    try:
+        data = Files(workspace.root, managed=True).read(PATH)
+    except NotFound:
+        data = None
+    parts = memory_doc.split(data or b"")
+    with store.reading() as db:
+        known = promotions.block(db, scope.number)
+        ledger = lines(db, scope.number, zone=zone) if known is None else []
+    if known is None:
+        # Nothing was written yet; or the store was built anew, and then the ledger says what was.
+        base = memory_doc.render(ledger, like=parts)
+    else:
+        # Whether the last write came to pass is seen by which of the two the file is nearer to.
+        base = min(known.intended, known.written, key=lambda block: _distance(block, parts.block))
+    return Found(data=data, parts=parts, base=base)
+
+
+def _distance(base: bytes, block: bytes | None) -> int:
+    edits = memory_doc.compare(base, block)
+    return len(edits.removed) + len(edits.changed) + len(edits.added)
+
+
+def lines(db: Connection, scope: int, *, zone: str) -> list[Line]:
+    """Return the lines that the block is to have, in their order."""
+    return [
+        Line(
+            id=memory.id,
+            text=memory_doc.line_text(memory.content, created_at=memory.created_at, zone=zone),
+            section=memory_doc.section_of(memory.category),
+        )
+        for memory in promotions.lines(db, scope)
+    ]
+
+
+def room(parts: Parts, budget: int) -> int:
+    """Return how many characters the block may have, markers included."""
+    return max(0, budget - parts.human)
+
+
+def render(found: Found, wanted: list[Line], *, budget: int) -> bytes:
+    """Return the block; it is nothing at all where people's text leaves no room for its markers."""
+    if not wanted and (found.parts.block is None or room(found.parts, budget) < memory_doc.MARKERS_LENGTH):
+        return b""
+    return memory_doc.render(wanted, like=found.parts)
+
+
+def put(
+    store: Database, workspace: Workspace, scope: Scope, found: Found, block: bytes, base: bytes | None = None
+) -> bool:
+    """Write the block beside people's text; False, and nothing done, when the file is no longer as found.
+
+    `base` is what later edits are compared with, where the block has some already.
+    """
+    to_be = block if base is None else base
+    if found.base == to_be and block == (found.parts.block or b""):
+        return True
+    _note(store, scope, Block(written=found.base, intended=to_be))
+    if block != (found.parts.block or b""):
+        files = Files(workspace.root, managed=True)
+        try:
+            if not files.replace(PATH, found.parts.with_block(block), expected=found.data):
+                return False
+        except NotFound:  # it was removed just now
+            return False
+    _note(store, scope, Block(written=to_be, intended=to_be))
+    return True
+
+
+def keep_base(store: Database, scope: Scope, found: Found) -> None:
+    """Note what edits are compared with before the ledger changes, if that was never noted."""
+
+    def write(db: Connection) -> None:
+        number = scopes.get(db, scope.name).number
+        if promotions.block(db, number) is None:
+            promotions.put_block(db, number, Block(written=found.base, intended=found.base))
+
+    store.write(write)
+
+
+def accept(store: Database, settings: Config, scope: Scope, found: Found) -> Found:
+    """Note that what people did to the block is known, so that it is no longer an edit."""
+    text = (found.parts.block or b"").decode(errors="replace")
+    block = Scrubber(settings, refuse=False).text("block", text).encode()
+    _note(store, scope, Block(written=block, intended=block))
+    return replace(found, base=block)
+
+
+def refresh(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> None:
+    """Take out the lines of memories that are gone, and bring those of changed ones up to date.
+
+    Nothing is added, and what people changed is left to the next sweep.
+    """
+    for _ in range(TRIES):
+        with store.reading() as db:
+            known = promotions.block(db, scope.number)
+            wanted = {line.id or "": line.text for line in lines(db, scope.number, zone=zone)}
+        if known is None or all(wanted.get(line.id or "") == line.text for line in _ours(known)):
+            return
+        found = look(store, workspace, scope, zone=zone)
+        if found.parts.block is None:
+            return
+        base, block = memory_doc.refresh(found.base, found.parts.block, wanted)
+        if put(store, workspace, scope, found, block, base):
+            return
+    raise busy()
+
+
+def _ours(known: Block) -> list[Line]:
+    return [line for line in memory_doc.parse(known.written) if line.id is not None]
+
+
+def _note(store: Database, scope: Scope, known: Block) -> None:
+    def write(db: Connection) -> None:
+        promotions.put_block(db, scopes.get(db, scope.name).number, known)
+
+    store.write(write)
+
+
+def busy() -> Conflict:
+    return Conflict(f"{PATH} changes all the time", hint="repeat it when nobody writes it", code="file_busy")

@@ -1,0 +1,86 @@
+"""The sweeps of an agent, and how its dreaming stands."""
+
+from __future__ import annotations
+
+from nrem.core.dream import NOTHING_NEW, OFF, is_due
+from nrem.core.dreamer import Dreamer, look
+from nrem.core.gather import gather
+from nrem.core.outcome import outcome
+from nrem.policy.dreaming import DAY
+from nrem.store import memories, promotions, sweeps
+from nrem.store.sweeps import Sweep
+from nrem.wire import DreamStatus, NearMiss, ProposalShown, SweepShown, SweepSummary
+from nrem.wire import Sweeps as ListedSweeps
+
+MOST_MISSES = 3
+DUE = "something happened since the last sweep; nrem dream looks at it"
+NEVER = "there was no sweep yet; nrem dream makes one"
+
+
+def list_sweeps(dreamer: Dreamer, *, limit: int) -> ListedSweeps:
+    """Return an agent's sweeps, newest first."""
+    with dreamer.store.reading() as db:
+        found = sweeps.list_(db, dreamer.scope.number, limit=limit)
+    return ListedSweeps(sweeps=tuple(map(_summary, found)))
+
+
+def show_sweep(dreamer: Dreamer, id: str) -> SweepShown:
+    """Return what one sweep decided and why."""
+    with dreamer.store.reading() as db:
+        found = sweeps.get(db, dreamer.scope.number, id)
+    return SweepShown(summary=_summary(found), outcome=outcome(dreamer, found.report))
+
+
+def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
+    """Return how an agent's dreaming stands, with those that almost have a line and what holds them back."""
+    settings, scope = dreamer.settings, dreamer.scope.number
+    found = look(dreamer)
+    gathered = gather(dreamer, found, now=now)
+    _, plan = gathered.decide()
+    with dreamer.store.reading() as db:
+        last = sweeps.list_(db, scope, limit=1)
+        promoted_at = promotions.last_promoted_at(db, scope)
+        lines = len(promotions.lines(db, scope))
+        proposed = promotions.open_proposals(db, scope)
+        misses = plan.misses[:MOST_MISSES]
+        texts = memories.contents(db, scope, [*(m.id for m in misses), *(p.memory for p in proposed)])
+    due = settings.dream.mode != "off" and is_due(dreamer, now=now)
+    note = OFF if settings.dream.mode == "off" else NEVER if not last else DUE if due else NOTHING_NEW
+    return DreamStatus(
+        mode=settings.dream.mode,
+        last=_summary(last[0]) if last else None,
+        due=due,
+        note=note,
+        lines=lines,
+        characters=len((found.parts.block or b"").decode(errors="replace")),
+        room=gathered.room.characters,
+        days_since_promotion=None if promoted_at is None else max(0, now - promoted_at) // DAY,
+        rejected=dict(plan.rejected),
+        misses=tuple(
+            NearMiss(id=m.id, reason=m.reason, score=m.score.p, lacks=m.lacks, text=texts.get(m.id))
+            for m in misses
+        ),
+        proposals=tuple(
+            ProposalShown(
+                proposal=p.id, id=p.memory, change=p.verdict, reason=p.reason, score=p.score, at=p.at,
+                text=texts.get(p.memory),
+            )
+            for p in proposed
+        ),
+    )  # fmt: skip
+
+
+def _summary(sweep: Sweep) -> SweepSummary:
+    return SweepSummary(
+        sweep=sweep.id,
+        state=sweep.state,
+        mode=sweep.mode,
+        actor=sweep.actor,
+        started_at=sweep.started_at,
+        finished_at=sweep.finished_at,
+        promoted=sweep.promoted,
+        demoted=sweep.demoted,
+        superseded=sweep.superseded,
+        commit=sweep.commit,
+        undone_at=sweep.undone_at,
+    )

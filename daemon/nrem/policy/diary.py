@@ -1,0 +1,80 @@
+"""The diary: for each day one page, for each sweep one section, in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from nrem.policy import memory_doc
+
+LONGEST = 120
+"""Characters of a memory that a line of the diary shows."""
+MOST_MISSES = 3
+_WORDS = {
+    "promote": "Promoted",
+    "demote": "Demoted",
+    "supersede": "Replaced by newer ones",
+    "hold": "Held for now, because too many lines would go at once",
+}
+
+
+def path(started_at: int, *, zone: str) -> str:
+    """Return the page that a sweep stands on."""
+    return _local(started_at, zone).strftime("dreams/%Y/%m/%Y-%m-%d.md")
+
+
+def add(page: str, *, sweep: str, started_at: int, zone: str, report: Mapping[str, Any]) -> str:
+    """Return the page with a sweep's section at its end; with the same one already on it, as it is."""
+    moment = _local(started_at, zone)
+    title = f"## {moment:%H:%M} sweep {sweep}"
+    if title in page.splitlines():
+        return page
+    head = page or f"# Dreams of {moment:%Y-%m-%d}\n"
+    return head.rstrip("\n") + "\n\n" + "\n".join([title, "", *_section(report)]) + "\n"
+
+
+def _section(report: Mapping[str, Any]) -> list[str]:
+    lines = [
+        f"{report['kept']} lines stayed; the block has {report['characters']} of {report['room']} characters,"
+        f" from {report['candidates']} candidates."
+    ]
+    for change, words in _WORDS.items():
+        items = [_item(found) for found in report["changes"] if found["change"] == change]
+        if items:
+            lines += ["", f"{words}:", "", *items]
+    misses = report["misses"][:MOST_MISSES]
+    if misses:
+        lines += ["", "Almost:", ""]
+        lines += [
+            f"- {_text(miss)}: {miss['reason']} ({miss['score']:.3f}; m:{miss['id']})" for miss in misses
+        ]
+    if report["rejected"]:
+        lines += ["", "No chance:", ""]
+        lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
+    if report["themes"]:
+        lines += ["", "Themes:", ""]
+        lines += [f"- {_cut(theme)}" for theme in report["themes"]]
+    if report["unanswered"]:
+        lines += ["", "Asked and not answered:", ""]
+        lines += [f"- {_cut(query)}" for query in report["unanswered"]]
+    return lines
+
+
+def _item(found: Mapping[str, Any]) -> str:
+    terms = ", ".join(f"{name} {value:+.2f}" for name, value in sorted(found["terms"].items()))
+    return f"- {_text(found)}: {found['reason']} ({found['score']:.3f}: {terms}; m:{found['id']})"
+
+
+def _text(found: Mapping[str, Any]) -> str:
+    return _cut(found["text"]) if found["text"] else "a memory that is gone"
+
+
+def _cut(text: str) -> str:
+    line = memory_doc.one_line(text)
+    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "\u2026"
+
+
+def _local(at: int, zone: str) -> datetime:
+    return datetime.fromtimestamp(at / 1000, UTC).astimezone(ZoneInfo(zone))

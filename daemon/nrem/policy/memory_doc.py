@@ -1,0 +1,269 @@
+"""MEMORY.md: people's text, and between two marker lines the block that nrem writes.
+
+Pure: bytes in, bytes out. What stands outside of the block stays byte for byte. The block is the first end
+marker that has a begin marker before it, with the nearest of those; any other marker is people's text, so a
+block whose marker somebody broke is left to them, and a new one comes at the end of the file.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from nrem.policy.excerpt import excerpt
+
+PATH = "MEMORY.md"
+BEGIN = "<!-- nrem:begin -->"
+END = "<!-- nrem:end -->"
+"""Between these two lines nrem writes; the rest of the file is people's."""
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "Identity": ("identity", "user", "person", "people", "profile", "contact", "contacts", "family"),
+    "Preferences": ("preferences", "preference", "likes", "style", "feedback"),
+    "Rules": ("rules", "rule", "policy", "policies", "constraints", "security"),
+    "Projects": ("projects", "project", "work", "code", "architecture", "reference"),
+    "Open loops": ("open_loops", "open_loop", "todo", "plans", "plan", "goals", "tasks"),
+    "Notes": (),
+}
+"""The headings in their order, each with the categories whose lines stand under it; the last has the rest."""
+
+_SECTION_OF = {category: title for title, categories in SECTIONS.items() for category in categories}
+_LAST = list(SECTIONS)[-1]
+_BOM = b"\xef\xbb\xbf"
+_COMMENT = re.compile(r"\s*<!--\s*m:([0-9A-Za-z-]{1,64})\s*-->\s*$")
+_ANY_COMMENT = re.compile(r"[^\S\n]*<!--.*?-->", re.DOTALL)
+_ITEM = re.compile(r"(?:(?:[-*+]|\d+[.)])(?:\s+|$))?(.*)", re.DOTALL)
+_DELIMITER = re.compile(r"<(?=!-)|-(?=-!?>)")
+_JOINERS = "\u200c\u200d"  # without them, words of several scripts and many emoji fall apart
+_RELATIVE = re.compile(
+    r"\b(?:today|tonight|yesterday|tomorrow|now|currently|recently|lately|ago|hoy|ayer|mañana|ahora"
+    r"|(?:last|this|next|past|coming) (?:night|morning|evening|week|weekend|month|year|spring|summer|autumn"
+    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
+    re.IGNORECASE,
+)
+_SAID = re.compile(r" \(said \d{4}-\d\d-\d\d\)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A line of the block: the memory it stands for, and what it says."""
+
+    id: str | None
+    text: str
+    section: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """A file in three; `block` is None where there is none, and a new one would come between the others."""
+
+    before: bytes
+    block: bytes | None
+    after: bytes
+
+    @property
+    def human(self) -> int:
+        """Characters of people's text."""
+        return len(self.before.decode(errors="replace")) + len(self.after.decode(errors="replace"))
+
+    def with_block(self, block: bytes) -> bytes:
+        return self.before + block + self.after
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """What people did inside the block since it was written."""
+
+    removed: tuple[str, ...] = ()
+    changed: Mapping[str, str]
+    added: tuple[Line, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.removed or self.changed or self.added)
+
+
+# The file
+
+
+def split(data: bytes) -> Parts:
+    """Return a file in its parts."""
+    begin, place = None, 0
+    for line in data.splitlines(keepends=True):
+        content = line.removeprefix(_BOM) if place == 0 else line
+        match content.strip():
+            case b"<!-- nrem:begin -->":
+                begin = place + len(line) - len(content)
+            case b"<!-- nrem:end -->" if begin is not None:
+                stop = place + len(line.rstrip(b"\r\n"))
+                return Parts(data[:begin], data[begin:stop], data[stop:])
+        place += len(line)
+    newline = _newline(data)
+    gap = b"" if not data or data.endswith(b"\n") else newline
+    return Parts(data + gap, None, newline)
+
+
+def _newline(data: bytes) -> bytes:
+    first = data.find(b"\n")
+    return b"\r\n" if first > 0 and data[first - 1 : first] == b"\r" else b"\n"
+
+
+def injected(text: str) -> str:
+    """Return a file's text as an agent is given it: without any comment."""
+    return _ANY_COMMENT.sub("", text)
+
+
+# The block
+
+
+def section_of(category: str) -> str:
+    """Return the heading that memories of a category stand under."""
+    return _SECTION_OF.get(category, _LAST)
+
+
+def category_of(section: str) -> str:
+    """Return the category of a line that a person wrote under a heading."""
+    categories = SECTIONS.get(section, ())
+    return categories[0] if categories else "general"
+
+
+def line_text(content: str, *, created_at: int, zone: str) -> str:
+    """Return what a memory tells as one line that closes no comment, with a date if it has a relative one."""
+    text = one_line(excerpt(content))
+    if _RELATIVE.search(text) and not _SAID.search(text):
+        day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
+        text += f" (said {day.isoformat()})"
+    return text
+
+
+class _Visible(dict[int, int | str]):
+    """A str.translate table, filled as characters are met: what shows nothing goes, white space is one."""
+
+    def __missing__(self, point: int) -> int | str:
+        character = chr(point)
+        hidden = unicodedata.category(character)[0] == "C" and character not in _JOINERS
+        self[point] = " " if character.isspace() else "" if hidden else point
+        return self[point]
+
+
+_VISIBLE = _Visible()
+
+
+def one_line(content: str) -> str:
+    """Return a text on one line, without what shows nothing and without ends of comments."""
+    return _DELIMITER.sub(r"\g<0> ", " ".join(content.translate(_VISIBLE).split()))
+
+
+def line_length(text: str, id: str) -> int:
+    """Return how many characters the line of a memory takes, with its line end."""
+    return len(_item(text, id)) + 2
+
+
+def heading_lengths() -> dict[str, int]:
+    """Return how many characters each heading takes, with the empty line before it."""
+    return {title: len(f"## {title}") + 4 for title in SECTIONS}
+
+
+MARKERS_LENGTH = len(BEGIN) + len(END) + 2
+"""Characters of a block without any line."""
+
+
+def render(lines: Iterable[Line], *, like: Parts) -> bytes:
+    """Return the block with these lines, in the order given within a section, with the file's line ends."""
+    by_section: dict[str, list[str]] = {title: [] for title in SECTIONS}
+    for line in lines:
+        by_section[line.section].append(_item(line.text, line.id))
+    rendered = [BEGIN]
+    for title, items in by_section.items():
+        if items:
+            rendered += [*([""] if len(rendered) > 1 else []), f"## {title}", *items]
+    newline = _newline(like.with_block(like.block or b""))
+    return newline.join(line.encode() for line in (*rendered, END))
+
+
+def _item(text: str, id: str | None) -> str:
+    return f"- {text} <!-- m:{id} -->"
+
+
+def parse(block: bytes | None) -> list[Line]:
+    """Return the lines of a block, also those that a person wrote; headings and empty lines are none."""
+    found, section = [], _LAST
+    for raw in (block or b"").splitlines()[1:-1]:
+        line = raw.decode(errors="replace").strip()
+        if line.startswith("#"):
+            section = line.lstrip("#").strip()
+            continue
+        comment = _COMMENT.search(line)
+        item = _ITEM.fullmatch(line[: comment.start()] if comment else line)
+        text = item[1].strip() if item else ""
+        if text or comment:
+            found.append(Line(id=comment[1] if comment else None, text=text, section=section))
+    return found
+
+
+# What people did to it
+
+
+def compare(base: bytes | None, block: bytes | None) -> Edits:
+    """Return what people changed in the block since `base` was written; nothing where they broke it."""
+    if block is None or base == block:
+        return Edits(changed={})
+    before = {line.id: line.text for line in parse(base) if line.id is not None}
+    left = dict(before)
+    by_text = {text: id for id, text in before.items()}
+    changed: dict[str, str] = {}
+    strange: list[Line] = []
+    for line in parse(block):
+        if line.id in left:
+            old = left.pop(line.id)
+            if not line.text:
+                left[line.id] = old
+            elif line.text != old:
+                changed[line.id] = _SAID.sub("", line.text)
+        elif line.text:
+            strange.append(line)
+    added = []
+    for line in strange:
+        known = by_text.get(line.text)
+        if known in left:  # only its comment is gone
+            del left[known]
+        elif known is None:
+            added.append(Line(id=line.id, text=_SAID.sub("", line.text), section=line.section))
+    return Edits(removed=tuple(left), changed=changed, added=tuple(added))
+
+
+def refresh(base: bytes | None, block: bytes, wanted: Mapping[str, str]) -> tuple[bytes, bytes]:
+    """Return base and block without the lines of memories that are gone, and with new texts of the others.
+
+    Only lines that are as they were written are touched: the others are people's.
+    """
+    before = {line.id: line.text for line in parse(base) if line.id is not None}
+    return _refreshed(base or b"", before, wanted), _refreshed(block, before, wanted)
+
+
+def _refreshed(block: bytes, before: Mapping[str, str], wanted: Mapping[str, str]) -> bytes:
+    lines = []
+    for raw in block.splitlines(keepends=True):
+        line = next(iter(parse(b"\n" + raw + b"\n\n")), None)
+        if line is None or line.id is None or before.get(line.id) != line.text:
+            lines.append(raw)
+        elif line.id in wanted:
+            end = raw[len(raw.rstrip(b"\r\n")) :]
+            lines.append(
+                raw if wanted[line.id] == line.text else _item(wanted[line.id], line.id).encode() + end
+            )
+    return b"".join(_without_empty_sections(lines))
+
+
+def _without_empty_sections(lines: Sequence[bytes]) -> Iterable[bytes]:
+    """Yield lines without headings of ours that nothing stands under."""
+    ours = {f"## {title}".encode() for title in SECTIONS}
+    for place, line in enumerate(lines):
+        if line.strip() in ours:
+            following = next((after.strip() for after in lines[place + 1 :] if after.strip()), b"")
+            if following in ours or following == END.encode():
+                continue
+        yield line

@@ -1,0 +1,191 @@
+"""What the operations on dreams take and give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Field
+
+from nrem.model import Moment
+from nrem.wire.common import AgentRef
+from nrem.wire.fields import Label
+
+Change = Literal["promote", "demote", "supersede", "hold"]
+
+
+class Dream(AgentRef):
+    dry_run: bool = Field(default=False, description="Only say what would become of the lines.")
+
+
+class ListSweeps(AgentRef):
+    limit: int = Field(default=20, ge=1, le=100, description="Most sweeps that are given.")
+
+
+class SweepRef(AgentRef):
+    sweep: Label = Field(description="The id of a sweep, as dream and list give it.")
+
+
+class ProposalRef(AgentRef):
+    proposal: Label = Field(description="The id of an open proposal, as status gives it.")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LineChange:
+    """What becomes of one memory's line in MEMORY.md, and why."""
+
+    id: str
+    change: Change
+    reason: str
+    score: float
+    """P(needed again)."""
+    terms: Mapping[str, float]
+    """What adds up to the score's log-odds."""
+    text: str | None
+    """None when the memory is gone."""
+    successor: str | None = None
+    """The memory that says what is true now."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearMiss:
+    """A memory that almost got a line, and what held it back."""
+
+    id: str
+    reason: str
+    score: float
+    lacks: float
+    """Log-odds by which it is behind the last line that was taken."""
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What a sweep decided."""
+
+    changes: tuple[LineChange, ...] = ()
+    kept: int = 0
+    """Lines that stay as they are."""
+    misses: tuple[NearMiss, ...] = ()
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    """How many memories had no chance, by reason."""
+    unanswered: tuple[str, ...] = ()
+    """Questions that were asked and not answered, the most frequent first."""
+    candidates: int = 0
+    characters: int = 0
+    """What the managed block takes."""
+    room: int = 0
+    """What it may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dreamed:
+    sweep: str | None
+    """None when no sweep was made."""
+    mode: str
+    dry_run: bool = False
+    outcome: Outcome = Outcome()
+    proposals: tuple[str, ...] = ()
+    """What waits for somebody's word, in mode propose."""
+    commit: str | None = None
+    note: str | None = None
+    """Why nothing was done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepSummary:
+    sweep: str
+    state: str
+    mode: str
+    actor: str
+    started_at: Moment
+    finished_at: Moment | None
+    promoted: int
+    demoted: int
+    superseded: int
+    commit: str | None
+    undone_at: Moment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sweeps:
+    sweeps: tuple[SweepSummary, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepShown:
+    summary: SweepSummary
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalShown:
+    proposal: str
+    id: str
+    change: str
+    reason: str
+    score: float
+    at: Moment
+    text: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamStatus:
+    mode: str
+    last: SweepSummary | None
+    due: bool
+    """Whether there is something that the last sweep did not see."""
+    note: str
+    """Why a sweep would or would not do something now."""
+    lines: int
+    characters: int
+    room: int
+    days_since_promotion: int | None
+    rejected: Mapping[str, int]
+    misses: tuple[NearMiss, ...]
+    proposals: tuple[ProposalShown, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DreamExplained:
+    id: str
+    has_line: bool
+    decision: str
+    """What a sweep would do now: promote, keep, demote, supersede, hold or nothing."""
+    reason: str
+    score: float
+    terms: Mapping[str, float]
+    """What adds up to the score's log-odds."""
+    rank: int | None
+    """Its place among the lines, from 1."""
+    candidates: int
+    would_change: tuple[str, ...]
+    """What would change the decision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProposalDecided:
+    proposal: str
+    id: str
+    accepted: bool
+    commit: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftAlone:
+    """A line that undo did not touch, and why."""
+
+    id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    sweep: str
+    removed: tuple[str, ...]
+    """Memories whose lines went; no sweep will give them one again."""
+    restored: tuple[str, ...]
+    """Memories whose lines came back."""
+    left: tuple[LeftAlone, ...]
+    commit: str | None

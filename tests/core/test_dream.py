@@ -1,0 +1,641 @@
+"""Sweeps: what gets a line in MEMORY.md, what stays as it is, and what never gets there."""
+
+from __future__ import annotations
+
+import math
+import random
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import Call, ManualClock, caller_of
+from nrem.core.dreamer import look
+from nrem.core.gather import gather
+from nrem.errors import Conflict, NotFound
+from nrem.model import Event
+from nrem.policy import memory_doc
+from nrem.runtime.app import App
+from nrem.store import promotions, sweeps
+from nrem.store.driver import Connection
+from nrem.workspace.files import Files
+from workspace.workshop import check_clean, git
+
+Chain = Callable[[str], list[Event]]
+FACTS = (
+    "Luis Ortega moved to Valencia on 3 March 2026 and works at Acme as an engineer",
+    "Ana's sister Marta studies medicine in Granada since September 2024",
+    "The staging server of Acme listens on port 8443 and is rebuilt every Monday",
+    "Luis prefers Spanish and short replies",
+    "The contract with Globex ends on 31 December 2027 and renews for 12 months",
+)
+
+
+@pytest.fixture(autouse=True)
+def _own_git_configuration(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """git reads no configuration but the repository's."""
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(tmp_path / "no-gitconfig"))
+
+
+@pytest.fixture
+def file(app: App) -> Path:
+    return app.home / "workspaces" / "ana" / "MEMORY.md"
+
+
+@pytest.fixture
+def lines(file: Path) -> Callable[[], dict[str, str]]:
+    """Return the managed lines by the id of their memory."""
+
+    def read() -> dict[str, str]:
+        block = memory_doc.split(file.read_bytes()).block
+        return {line.id or "": line.text for line in memory_doc.parse(block)}
+
+    return read
+
+
+Lines = Callable[[], dict[str, str]]
+
+
+def facts(call: Call, agent: str = "ana") -> list[str]:
+    return [call("remember", agent=agent, content=text)["id"] for text in FACTS]
+
+
+def configure(call: Call, **settings: Any) -> None:
+    call("set_agent_config", agent="ana", config={"dream": settings}, message="for the test")
+
+
+def promoted(app: App, agent: str = "ana") -> set[str]:
+    with app.store.reading() as db:
+        return set(promotions.active(db, app.scope(agent).number))
+
+
+# What a sweep does
+
+
+@pytest.mark.rows(87, 109)
+def test_a_sweep_gives_lines_and_commits_them(
+    app: App, call: Call, chain: Chain, lines: Lines, file: Path
+) -> None:
+    ids = facts(call)
+    before = file.read_bytes()
+    dreamed = call("dream", agent="ana")
+    assert {change["id"] for change in dreamed["outcome"]["changes"]} == set(ids)
+    assert lines().keys() == set(ids) == promoted(app)
+    assert lines()[ids[3]] == FACTS[3]
+    head = git(file.parent, "log", "-1", "--format=%H%n%s%n%(trailers:key=Nrem-Run,valueonly)").split("\n")
+    assert head[:3] == [dreamed["commit"], "dream: +5 -0 ~0", dreamed["sweep"]]
+    check_clean(file.parent)
+    made = [event for event in chain("ana") if event.op == "promotion.promote"]
+    assert [(event.subject in ids, event.cause) for event in made] == [(True, "dream")] * 5
+    parts, old = memory_doc.split(file.read_bytes()), memory_doc.split(before)
+    assert (parts.before, parts.after) == (old.before, old.after)
+    diary = (file.parent / "dreams/2026/06/2026-06-01.md").read_text()
+    assert dreamed["sweep"] in diary
+    assert FACTS[3] in diary
+
+
+@pytest.mark.rows(109)
+def test_thirty_sweeps_without_anything_new_change_nothing(
+    app: App, call: Call, clock: ManualClock, file: Path, chain: Chain
+) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    state = (file.read_bytes(), git(file.parent, "log"), chain("ana"), call("list_sweeps", agent="ana"))
+    for _ in range(30):
+        clock.advance(days=1)
+        assert call("dream", agent="ana")["sweep"] is None
+    assert (
+        file.read_bytes(),
+        git(file.parent, "log"),
+        chain("ana"),
+        call("list_sweeps", agent="ana"),
+    ) == state
+
+
+@pytest.mark.rows(109)
+def test_thirty_sweeps_with_recalls_that_change_no_line_make_no_commit(
+    app: App, call: Call, clock: ManualClock, file: Path
+) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    log = git(file.parent, "log")
+    for _ in range(30):
+        clock.advance(days=1)
+        call("recall", agent="ana", query="where does Luis live?")
+        app.store.write(lambda db: None)  # the record of the recall comes before
+        dreamed = call("dream", agent="ana")
+        assert dreamed["sweep"] is not None
+        assert dreamed["commit"] is None
+    assert git(file.parent, "log") == log
+
+
+@pytest.mark.rows(110)
+def test_a_dry_run_writes_nothing(app: App, call: Call, file: Path, chain: Chain, home: Path) -> None:
+    facts(call)
+    files = {path: path.read_bytes() for path in file.parent.rglob("*") if path.is_file()}
+    events = chain("ana")
+    dreamed = call("dream", agent="ana", dry_run=True)
+    assert len(dreamed["outcome"]["changes"]) == 5
+    assert {path: path.read_bytes() for path in file.parent.rglob("*") if path.is_file()} == files
+    assert chain("ana") == events
+    assert call("list_sweeps", agent="ana")["sweeps"] == []
+
+
+@pytest.mark.rows(110)
+def test_the_terms_of_a_decision_add_up(call: Call) -> None:
+    facts(call)
+    changes = call("dream", agent="ana")["outcome"]["changes"]
+    assert changes
+    for change in changes:
+        total = sum(change["terms"].values())
+        assert change["score"] == pytest.approx(1 / (1 + math.exp(-total)))
+
+
+def test_off_means_off(app: App, call: Call, file: Path, chain: Chain) -> None:
+    facts(call)
+    configure(call, mode="off")
+    file.write_bytes(file.read_bytes().replace(b"nrem:begin -->\n", b"nrem:begin -->\n- a line of mine\n"))
+    before, events = file.read_bytes(), chain("ana")
+    dreamed = call("dream", agent="ana")
+    assert (dreamed["sweep"], "off" in dreamed["note"]) == (None, True)
+    assert (file.read_bytes(), chain("ana")) == (before, events)
+    assert call("dream_status", agent="ana")["due"] is False
+
+
+def test_a_fresh_store_promotes_what_is_pinned_and_what_tells_much(call: Call, lines: Lines) -> None:
+    pinned = call("remember", agent="ana", content="ok", pinned=True)["id"]
+    [told, *_] = facts(call)
+    call("dream", agent="ana")
+    assert {pinned, told} <= lines().keys()
+
+
+def test_a_new_value_comes_and_the_old_one_goes(call: Call, clock: ManualClock, lines: Lines) -> None:
+    old = call("remember", agent="ana", content="Luis lives in Madrid")["id"]
+    call("dream", agent="ana")
+    assert old in lines()
+    clock.advance(days=3)
+    new = call("remember", agent="ana", content="Luis lives in Valencia")["id"]
+    dreamed = call("dream", agent="ana")
+    assert new in lines()
+    assert old not in lines()
+    [gone] = [change for change in dreamed["outcome"]["changes"] if change["id"] == old]
+    assert (gone["change"], gone["successor"]) == ("supersede", new)
+    assert call("get_memory", agent="ana", id=old)["memory"]["content"] == "Luis lives in Madrid"
+
+
+def test_the_same_input_gives_the_same_bytes(
+    home: Path, app: App, call: Call, file: Path, embedder: Any
+) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    other = home.parent / "other"
+    with App.open(other, create=True, clock=ManualClock(), embedder=embedder) as twin:
+        run = caller_of(twin)
+        run("add_agent", agent="ana")
+        for text in FACTS:
+            run("remember", agent="ana", content=text)
+        run("dream", agent="ana")
+        written = (other / "workspaces/ana/MEMORY.md").read_text()
+    assert memory_doc.injected(written) == memory_doc.injected(file.read_text())
+
+
+@pytest.mark.rows(109)
+def test_the_block_keeps_its_budget_over_many_random_sweeps(
+    call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    chance = random.Random(11)
+    words = (
+        "Luis Marta Acme port Valencia Monday contract server prefers moved 2026 lives engineer red".split()
+    )
+    ids: list[str] = []
+    seen = 0
+    for number in range(40):
+        clock.advance(days=1)
+        budget = chance.choice([0, 30, 300, 1000, 2000])
+        configure(call, budget=budget)
+        for _ in range(chance.randrange(4)):
+            text = " ".join(chance.choices(words, k=chance.randrange(3, 30))) + f" {number}"
+            pinned = chance.random() < 0.2
+            ids.append(call("remember", agent="ana", content=text, pinned=pinned)["id"])
+        if ids and chance.random() < 0.3:
+            call("forget", agent="ana", id=ids.pop(chance.randrange(len(ids))))
+        if chance.random() < 0.3:
+            file.write_text(f"A text of {'my own ' * chance.randrange(40)}\n" + file.read_text())
+        call("dream", agent="ana")
+        parts = memory_doc.split(file.read_bytes())
+        assert len((parts.block or b"").decode()) <= max(0, budget - parts.human)
+        assert lines().keys() <= set(ids)
+        seen += len(lines())
+    assert seen > 20
+    check_clean(file.parent)
+
+
+@pytest.mark.rows(109)
+def test_people_s_text_stays_byte_for_byte(call: Call, file: Path) -> None:
+    empty = b"<!-- nrem:begin -->\r\n<!-- nrem:end -->"
+    mine = b"\xef\xbb\xbf# Mine\r\n\r\n\ttabs and \xff bytes  \r\n" + empty + b"\r\nno end"
+    file.write_bytes(mine)
+    facts(call)
+    call("dream", agent="ana")
+    parts = memory_doc.split(file.read_bytes())
+    assert parts.before + empty + parts.after == mine
+    assert parts.block is not None
+    assert parts.block.count(b"\r\n") == parts.block.count(b"\n") > 5
+
+
+@pytest.mark.rows(87)
+def test_the_profile_classic_promotes_by_recalls_once_ever(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    configure(call, profile="classic")
+    ids = facts(call)
+    call("dream", agent="ana")
+    assert lines() == {}
+    for query in ("where does Luis Ortega work?", "when did Luis Ortega move?", "Luis Ortega at Acme"):
+        clock.advance(days=1)
+        call("recall", agent="ana", query=query, limit=1)
+    app.store.write(lambda db: None)
+    sweep = call("dream", agent="ana")["sweep"]
+    assert lines().keys() == {ids[0]}
+    call("undo_sweep", agent="ana", sweep=sweep)
+    clock.advance(days=1)
+    call("recall", agent="ana", query="Luis Ortega in Valencia", limit=1)
+    app.store.write(lambda db: None)
+    call("dream", agent="ana")
+    assert lines() == {}
+
+
+@pytest.mark.rows(111)
+def test_what_was_used_scores_higher_than_what_was_only_shown(
+    app: App, call: Call, clock: ManualClock
+) -> None:
+    used, shown = (
+        call("remember", agent="ana", content=f"The office of Globex in {city} has 40 desks")["id"]
+        for city in ("Lisbon", "Madrid")
+    )
+    found = call("recall", agent="ana", query="offices of Globex with desks")
+    app.store.write(lambda db: None)
+    assert {hit["memory"]["id"] for hit in found["hits"]} == {used, shown}
+    last = found["hits"][-1]["memory"]["id"]
+    first = ({used, shown} - {last}).pop()
+    scores = [call("explain_dream", agent="ana", id=id)["score"] for id in (first, last)]
+    assert scores[0] > scores[1]  # shown higher up
+    call("mark_used", agent="ana", recall_id=found["recall_id"], memory_ids=[last])
+    explained = [call("explain_dream", agent="ana", id=id) for id in (first, last)]
+    assert explained[1]["score"] > explained[0]["score"] == pytest.approx(scores[0])
+    assert explained[1]["terms"]["used"] > 0
+
+
+# Forgetting
+
+
+@pytest.mark.rows(34)
+def test_the_line_of_a_forgotten_memory_goes_at_the_next_publish(
+    call: Call, file: Path, lines: Lines, app: App
+) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    call("forget", agent="ana", id=ids[0])
+    call("checkpoint", agent="ana")
+    assert lines().keys() == set(ids[1:])
+    assert "Luis Ortega" not in file.read_text()
+    check_clean(file.parent)
+    call("edit_memory", agent="ana", id=ids[1], content="Marta studies law now")
+    call("checkpoint", agent="ana")
+    assert lines()[ids[1]].startswith("Marta studies law now")
+
+
+def test_a_checkpoint_leaves_what_people_changed_in_the_block(call: Call, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    file.write_text(file.read_text().replace("short replies", "long replies"))
+    call("forget", agent="ana", id=ids[0])
+    call("checkpoint", agent="ana")
+    assert lines()[ids[3]] == "Luis prefers Spanish and long replies"
+    assert ids[0] not in lines()
+    assert call("get_memory", agent="ana", id=ids[3])["memory"]["content"] == FACTS[3]
+    call("remember", agent="ana", content="Globex has 40 offices in 12 countries")
+    call("dream", agent="ana")
+    assert call("get_memory", agent="ana", id=ids[3])["memory"]["content"].endswith("long replies")
+
+
+@pytest.mark.rows(34)
+def test_without_git_the_file_is_written_all_the_same(call: Call, file: Path, lines: Lines) -> None:
+    call("set_agent_config", agent="ana", config={"workspace": {"git": False}}, message="no git")
+    ids = facts(call)
+    log = git(file.parent, "log")
+    dreamed = call("dream", agent="ana")
+    assert dreamed["commit"] is None
+    assert lines().keys() == set(ids)
+    call("forget", agent="ana", id=ids[0])
+    call("checkpoint", agent="ana")
+    assert lines().keys() == set(ids[1:])
+    assert git(file.parent, "log") == log
+
+
+def test_a_workspace_that_is_gone_is_told_of(call: Call, file: Path) -> None:
+    facts(call)
+    shutil.move(file.parent, file.parent.parent / "elsewhere")
+    with pytest.raises(NotFound) as caught:
+        call("dream", agent="ana")
+    assert caught.value.code == "workspace_not_found"
+    shutil.move(file.parent.parent / "elsewhere", file.parent)
+    assert call("dream", agent="ana")["sweep"] is not None
+
+
+def test_a_file_that_is_gone_is_written_anew(call: Call, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    file.unlink()
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    assert set(ids) <= lines().keys()
+    check_clean(file.parent)
+
+
+def test_an_expired_memory_loses_its_line_though_nothing_else_happened(
+    call: Call, clock: ManualClock, lines: Lines
+) -> None:
+    text = "The badge of Luis Ortega opens door 14 of the Valencia office"
+    id = call("remember", agent="ana", content=text, expires_at="2026-06-10T00:00:00Z")["id"]
+    call("dream", agent="ana")
+    assert id in lines()
+    clock.advance(days=20)
+    call("dream", agent="ana")
+    assert id not in lines()
+
+
+def test_what_happens_while_a_sweep_runs_is_left_for_the_next_one(app: App, call: Call, lines: Lines) -> None:
+    """The digest is of what was read, not of what is there when the sweep ends."""
+    facts(call)
+    dreamer = app.dreamer(app.scope("ana"))
+    found = look(dreamer)
+    read = gather(dreamer, found, now=app.clock.now()).read
+    late = call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")["id"]
+    number = app.scope("ana").number
+
+    def write(db: Connection) -> None:
+        sweeps.begin(db, number, "one", mode="auto", actor="owner", now=app.clock.now())
+        sweeps.apply(db, number, "one", {"read": list(read)}, (0, 0, 0))
+
+    app.store.write(write)
+    app.finish_sweep(app.scope("ana"))
+    assert call("dream_status", agent="ana")["due"] is True
+    call("dream", agent="ana")
+    assert late in lines()
+
+
+def test_lines_of_a_store_that_was_built_anew_are_not_taken_for_people_s(
+    app: App, call: Call, lines: Lines, chain: Chain
+) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    app.store.write(lambda db: db.execute("delete from memory_blocks"))
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    assert set(ids) <= lines().keys()
+    assert not [event for event in chain("ana") if event.op == "memory.pin" or event.actor != "owner"]
+    assert not any(memory["pinned"] for memory in call("list_memories", agent="ana")["memories"])
+
+
+# What people do inside the block
+
+
+@pytest.mark.rows(109)
+def test_a_removed_line_does_not_come_back(call: Call, clock: ManualClock, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    kept = [line for line in file.read_text().splitlines(keepends=True) if ids[0] not in line]
+    file.write_text("".join(kept))
+    for day in range(3):
+        clock.advance(days=1)
+        call("remember", agent="ana", content=f"Globex opened office number {day} in Lisbon")
+        call("dream", agent="ana")
+        assert ids[0] not in lines()
+    assert call("get_memory", agent="ana", id=ids[0])["memory"]["content"] == FACTS[0]
+    explained = call("explain_dream", agent="ana", id=ids[0])
+    assert explained["reason"] == "a person removed its line"
+    call("pin_memory", agent="ana", id=ids[0])
+    call("dream", agent="ana")
+    assert ids[0] in lines()
+
+
+def test_a_changed_line_edits_its_memory(call: Call, file: Path, lines: Lines, chain: Chain) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    file.write_text(file.read_text().replace("short replies", "long replies"))
+    call("dream", agent="ana")
+    shown = call("get_memory", agent="ana", id=ids[3])["memory"]
+    assert shown["content"] == "Luis prefers Spanish and long replies" == lines()[ids[3]]
+    assert [(e.actor, e.cause) for e in chain("ana") if e.op == "memory.edit"] == [("owner", "file")]
+
+
+def test_a_new_line_is_a_pinned_memory(call: Call, file: Path, lines: Lines) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    text = file.read_text().replace(
+        "<!-- nrem:end -->", "## Preferences\n* Tea, never coffee\n<!-- nrem:end -->"
+    )
+    file.write_text(text)
+    call("dream", agent="ana")
+    [made] = call("list_memories", agent="ana", category="preferences")["memories"]
+    assert (made["content"], made["pinned"], made["provenance"]["actor"]) == (
+        "Tea, never coffee",
+        True,
+        "owner",
+    )
+    assert lines()[made["id"]] == "Tea, never coffee"
+
+
+def test_a_line_with_a_secret_is_not_stored_as_it_is(
+    call: Call, file: Path, on_disk: Callable[[], bytes]
+) -> None:
+    key = "sk-ant-" + "api03-Zx9Qw3Er7Ty1Ui5Op2As8Df4Gh6Jk0Lz"
+    file.write_text(file.read_text().replace("<!-- nrem:end -->", f"- the key is {key}\n<!-- nrem:end -->"))
+    call("dream", agent="ana")
+    assert key not in file.read_text()
+    assert key.encode() not in on_disk()
+
+
+def test_broken_markers_are_left_and_bar_nothing(call: Call, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    broken = file.read_text().replace("<!-- nrem:end -->", "(the end)")
+    file.write_text(broken)
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    assert file.read_text().startswith(broken)
+    assert set(ids) <= lines().keys()
+
+
+@pytest.mark.rows(109)
+def test_edits_made_while_sweeps_run_are_all_honoured(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    """A person adds lines to the block, and to their own text, while sweep after sweep writes it."""
+    facts(call)
+    call("dream", agent="ana")
+    files, wanted, turns = Files(file.parent), list[str](), threading.Semaphore(0)
+
+    def person() -> None:
+        while len(wanted) < 15 and turns.acquire():  # people write one thing at a time
+            seen = file.read_bytes()
+            text = f"My rule number {len(wanted)} is to rest on Sunday"
+            mine = seen.replace(b"<!-- nrem:end -->", f"- {text}\n<!-- nrem:end -->".encode())
+            if files.replace("MEMORY.md", b"A word of mine.\n" + mine, expected=seen):
+                wanted.append(text)
+
+    number = 0
+    writer = threading.Thread(target=person)
+    writer.start()
+    while writer.is_alive():
+        number += 1
+        call("remember", agent="ana", content=f"Globex opened office number {number} in Lisbon in 2025")
+        turns.release()
+        call("dream", agent="ana")
+    writer.join()
+    call("dream", agent="ana")
+    assert set(wanted) <= set(lines().values())
+    assert file.read_text().count("A word of mine.") >= len(wanted) == 15
+
+
+# Undo
+
+
+@pytest.mark.rows(110)
+def test_undo_takes_back_what_nobody_changed_since(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines, chain: Chain
+) -> None:
+    old = call("remember", agent="ana", content="Luis lives in Madrid")["id"]
+    call("dream", agent="ana")
+    before = file.read_bytes()
+    clock.advance(days=3)
+    ids = facts(call)
+    new = call("remember", agent="ana", content="Luis lives in Valencia")["id"]
+    sweep = call("dream", agent="ana")["sweep"]
+    file.write_text(file.read_text().replace("short replies", "long replies"))
+    undone = call("undo_sweep", agent="ana", sweep=sweep)
+    assert undone["left"] == [{"id": ids[3], "reason": "a person changed its line"}]
+    assert undone["restored"] == [old]
+    assert lines().keys() == {old, ids[3]} == promoted(app)
+    assert lines()[ids[3]].endswith("long replies")
+    check_clean(file.parent)
+    assert [e.op for e in chain("ana") if e.cause == "undo"].count("promotion.demote") == len(
+        undone["removed"]
+    )
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    assert not {*undone["removed"]} & lines().keys()
+    with pytest.raises(Conflict):
+        call("undo_sweep", agent="ana", sweep=sweep)
+    assert before != file.read_bytes()
+    assert new not in lines()
+
+
+@pytest.mark.rows(110)
+def test_undo_restores_the_bytes_of_the_file(call: Call, file: Path) -> None:
+    call("remember", agent="ana", content="Marta plays the violin in Granada", pinned=True)
+    call("dream", agent="ana")
+    before = file.read_bytes()
+    facts(call)
+    sweep = call("dream", agent="ana")["sweep"]
+    assert file.read_bytes() != before
+    call("undo_sweep", agent="ana", sweep=sweep)
+    assert file.read_bytes() == before
+
+
+# Proposals
+
+
+def test_proposals_wait_for_a_word(
+    app: App, call: Call, file: Path, lines: Lines, clock: ManualClock
+) -> None:
+    configure(call, mode="propose")
+    ids = facts(call)
+    dreamed = call("dream", agent="ana")
+    assert lines() == {}
+    assert promoted(app) == set()
+    proposals = call("dream_status", agent="ana")["proposals"]
+    assert [p["proposal"] for p in proposals] == list(dreamed["proposals"])
+    assert {p["id"] for p in proposals} == set(ids)
+    by_id = {p["id"]: p["proposal"] for p in proposals}
+    accepted = call("accept_proposal", agent="ana", proposal=by_id[ids[0]])
+    assert accepted["commit"] is not None
+    assert lines().keys() == {ids[0]}
+    call("reject_proposal", agent="ana", proposal=by_id[ids[1]])
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    call("dream", agent="ana")
+    left = {p["id"] for p in call("dream_status", agent="ana")["proposals"]}
+    assert ids[1] not in left
+    assert ids[2] in left
+
+
+def test_a_proposal_that_has_no_room_is_refused(call: Call) -> None:
+    configure(call, mode="propose")
+    facts(call)
+    [first, *_] = call("dream", agent="ana")["proposals"]
+    configure(call, mode="propose", budget=150)
+    with pytest.raises(Conflict) as caught:
+        call("accept_proposal", agent="ana", proposal=first)
+    assert caught.value.code == "budget_full"
+
+
+# What it says
+
+
+def test_status_never_says_only_zero(call: Call) -> None:
+    configure(call, budget=320)
+    facts(call)
+    call("dream", agent="ana")
+    status = call("dream_status", agent="ana")
+    assert len(status["misses"]) == 3
+    assert all(miss["reason"] and miss["text"] for miss in status["misses"])
+    assert status["due"] is False
+    call("remember", agent="ana", content="something new")
+    assert call("dream_status", agent="ana")["due"] is True
+
+
+@pytest.mark.rows(110)
+def test_explain_says_what_would_change_the_decision(call: Call) -> None:
+    configure(call, budget=320)
+    facts(call)
+    call("dream", agent="ana")
+    [miss, *_] = call("dream_status", agent="ana")["misses"]
+    explained = call("explain_dream", agent="ana", id=miss["id"])
+    assert explained["decision"] == "nothing"
+    assert any("pinning" in way for way in explained["would_change"])
+
+
+def test_show_has_what_a_sweep_decided(call: Call) -> None:
+    facts(call)
+    dreamed = call("dream", agent="ana")
+    shown = call("show_sweep", agent="ana", sweep=dreamed["sweep"])
+    assert shown["outcome"] == dreamed["outcome"]
+    assert shown["summary"]["commit"] == dreamed["commit"]
+
+
+# One at a time
+
+
+def test_one_sweep_at_a_time_until_its_lease_ends(app: App, call: Call, clock: ManualClock) -> None:
+    facts(call)
+    number = app.scope("ana").number
+    app.store.write(lambda db: sweeps.begin(db, number, "other", mode="auto", actor="x", now=clock.now()))
+    with pytest.raises(Conflict) as caught:
+        call("dream", agent="ana")
+    assert caught.value.code == "sweep_running"
+    clock.advance(seconds=sweeps.LEASE_MILLIS // 1000)
+    assert call("dream", agent="ana")["sweep"] is not None
+
+
+def test_a_sweep_that_lost_its_lease_applies_nothing(app: App, clock: ManualClock) -> None:
+    number = app.scope("ana").number
+    with pytest.raises(Conflict) as caught:
+        app.store.write(lambda db: sweeps.apply(db, number, "lost", {}, (0, 0, 0)))
+    assert caught.value.code == "sweep_lost"

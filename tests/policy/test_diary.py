@@ -1,0 +1,51 @@
+"""The diary: one page a day, one section a sweep, nothing twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nrem.policy import diary
+
+NOON = 1_780_315_200_000
+PROMOTED = {"id": "m1", "change": "promote", "reason": "number 1", "score": 0.6, "terms": {"base": -1.0}}
+DEMOTED = {"id": "m2", "change": "demote", "reason": "others", "score": 0.1, "terms": {"base": -2.0}}
+MISS = {"id": "m3", "reason": "it lacks 0.20", "score": 0.05, "lacks": 0.2, "text": "x --> y\n# z" * 30}
+REPORT: dict[str, Any] = {
+    "changes": [PROMOTED | {"text": "Tea"}, DEMOTED | {"text": None}],
+    "kept": 3,
+    "misses": [MISS],
+    "rejected": {"it is code": 2},
+    "themes": ["luis and tea: 3 memories"],
+    "unanswered": ["where is\nthe key?"],
+    "candidates": 9,
+    "characters": 400,
+    "room": 7000,
+}
+
+
+def test_a_page_has_what_a_sweep_did() -> None:
+    page = diary.add("", sweep="s1", started_at=NOON, zone="UTC", report=REPORT)
+    assert page.startswith(
+        "# Dreams of 2026-06-01\n\n## 12:00 sweep s1\n\n3 lines stayed; the block has 400 of 7000"
+    )
+    assert "Promoted:\n\n- Tea: number 1 (0.600: base -1.00; m:m1)" in page
+    assert "Demoted:\n\n- a memory that is gone: others" in page
+    assert "- 2: it is code" in page
+    assert "- where is the key?" in page
+    assert "- luis and tea: 3 memories" in page
+    assert "-->" not in page
+    assert max(map(len, page.splitlines())) < 200
+
+
+def test_a_sweep_stands_on_its_page_once() -> None:
+    one = diary.add("", sweep="s1", started_at=NOON, zone="UTC", report=REPORT)
+    assert diary.add(one, sweep="s1", started_at=NOON, zone="UTC", report=REPORT) == one
+    two = diary.add(one, sweep="s2", started_at=NOON + 60_000, zone="UTC", report=REPORT)
+    assert two.startswith(one)
+    assert two.count("# Dreams of") == 1
+
+
+def test_the_day_is_that_of_the_zone() -> None:
+    late = NOON + 11 * 3_600_000
+    assert diary.path(late, zone="UTC") == "dreams/2026/06/2026-06-01.md"
+    assert diary.path(late, zone="Asia/Tokyo") == "dreams/2026/06/2026-06-02.md"

@@ -1,0 +1,92 @@
+"""nrem dream and its commands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+
+Nrem = Callable[..., Result]
+Answer = Callable[..., Any]
+Refusal = Callable[..., dict[str, str]]
+TEXT = "Luis prefers Spanish and short replies"
+
+
+@pytest.fixture
+def known(answer: Answer, ana: str) -> str:
+    """The id of a memory that is worth a line."""
+    return str(answer("remember", TEXT, "--category", "preferences")["id"])
+
+
+@pytest.mark.rows(87)
+def test_dream_alone_sweeps(nrem: Nrem, known: str, home: Path) -> None:
+    swept = nrem("dream").stdout
+    assert known in swept
+    assert "Committed " in swept
+    assert TEXT in (home / "workspaces/ana/MEMORY.md").read_text()
+    assert nrem("dream", "run").stdout.startswith("No sweep: nothing has happened")
+    assert "dream: +1 -0 ~0" in nrem("log").stdout
+
+
+@pytest.mark.rows(110)
+def test_a_dry_run_says_so(nrem: Nrem, known: str, home: Path) -> None:
+    shown = nrem("dream", "--dry-run").stdout
+    assert known in shown
+    assert shown.endswith("Nothing was written.\n")
+    assert TEXT not in (home / "workspaces/ana/MEMORY.md").read_text()
+
+
+def test_status_tells_where_it_stands(nrem: Nrem, known: str) -> None:
+    assert "there was no sweep yet" in nrem("dream", "status").stdout
+    nrem("dream")
+    said = nrem("dream", "status").stdout
+    assert "1 line in MEMORY.md" in said
+    assert "the last came 0 days ago" in said
+
+
+@pytest.mark.rows(110)
+def test_explain_shows_terms_that_add_up(nrem: Nrem, answer: Answer, known: str) -> None:
+    nrem("dream")
+    said = nrem("dream", "explain", known).stdout.splitlines()
+    assert said[0].startswith("It has a line; a sweep would now decide: keep")
+    numbers = [float(line.split()[-1]) for line in said[2:] if line.split()[-1][0] in "+-"]
+    assert sum(numbers[:-1]) == pytest.approx(numbers[-1], abs=0.01)
+    assert answer("dream", "explain", known)["id"] == known
+
+
+def test_sweeps_are_listed_shown_and_undone(
+    nrem: Nrem, answer: Answer, refusal: Refusal, known: str, home: Path
+) -> None:
+    assert nrem("dream", "list").stdout == "No sweep yet.\n"
+    sweep = answer("dream")["sweep"]
+    assert sweep in nrem("dream", "list", "--limit", "1").stdout
+    assert known in nrem("dream", "show", sweep).stdout
+    assert nrem("dream", "undo", sweep).stdout == "1 line taken away, 0 lines put back.\n"
+    assert TEXT not in (home / "workspaces/ana/MEMORY.md").read_text()
+    assert "undone" in nrem("dream", "list").stdout
+    assert refusal(5, "dream", "undo", sweep)["code"] == "sweep_undone"
+    assert refusal(4, "dream", "show", "nothing")["code"] == "sweep_not_found"
+    assert refusal(4, "dream", "accept", "nothing")["code"] == "proposal_not_found"
+
+
+def test_proposals_are_accepted_and_rejected(
+    nrem: Nrem, answer: Answer, known: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = answer("remember", "The contract with Globex ends on 31 December 2027")["id"]
+    monkeypatch.setenv("NREM_DREAM__MODE", "propose")
+    assert "2 proposals wait for your word" in nrem("dream").stdout
+    waiting = {p["id"]: p["proposal"] for p in answer("dream", "status")["proposals"]}
+    assert waiting[known] in nrem("dream", "status").stdout
+    assert nrem("dream", "accept", waiting[known]).stdout == f"Accepted: {known}.\n"
+    assert nrem("dream", "reject", waiting[other]).stdout == f"Rejected: {other}.\n"
+    written = (home / "workspaces/ana/MEMORY.md").read_text()
+    assert TEXT in written
+    assert "Globex" not in written
+
+
+def test_off_says_that_it_is_off(nrem: Nrem, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NREM_DREAM__MODE", "off")
+    assert nrem("dream").stdout == "No sweep: dream.mode is off: nothing is read and nothing is written.\n"
