@@ -81,6 +81,12 @@ def m004_commits(db: sqlite_utils.Database) -> None:
         db.conn.execute(statement)
 
 
+@steps()
+def m011_model_calls(db: sqlite_utils.Database) -> None:
+    for statement in _M011.split(";\n\n"):
+        db.conn.execute(statement)
+
+
 _M001 = """
 create table store_meta (
     key text primary key,
@@ -329,4 +335,26 @@ create table watermarks (
     seq integer not null,                     -- the last event that is in git
     commit_id text not null                   -- the last commit of the branch that was looked at
 )
+"""
+
+_M011 = """
+create table model_calls (
+    id text primary key,
+    scope integer not null references scopes,
+    at integer not null,
+    purpose text not null,
+    template text not null,                   -- version and hash of the words around the data
+    prompt_hash blob not null,                -- sha256 of all that was asked
+    model text not null,
+    memory_ids text not null,
+    output_hash blob,                         -- sha256 of the answer; null when there was none
+    input_tokens integer not null,
+    output_tokens integer not null,
+    millis integer not null,
+    error text
+);
+
+create index idx_model_calls_at on model_calls (at);
+
+create index idx_model_calls_scope on model_calls (scope, at)
 """

@@ -130,6 +130,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("memory_versions", "rowid"),
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
+        ("model_calls", "rowid"),
         ("commits", "rowid"),
         ("watermarks", "rowid"),
         ("events", "seq"),
