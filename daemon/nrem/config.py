@@ -108,6 +108,7 @@ SecretTexts = Annotated[tuple[Annotated[SecretStr, Field(min_length=4)], ...], B
 Kinds = Annotated[tuple[str, ...], BeforeValidator(_list), AfterValidator(_kinds)]
 Interval = Literal["after_session", "after_autonomous", "manual"]
 Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "ollama"]
+ChatProvider = Literal["", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
 RemoteUrl = Annotated[str, AfterValidator(_remote)]
 
@@ -116,12 +117,19 @@ class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
 
-class Embeddings(_Section):
-    provider: Provider = Field("", description="Provider of the embedding model; empty is chat.provider's.")
-    model: str = Field("", description="Name of the model, or provider:model; empty is the provider's own.")
+class Endpoint(_Section):
+    """Where a model is and how to be let in."""
+
+    provider: str
+    model: str
     base_url: str = Field("", description="Address of the provider's endpoint, if not its usual one.")
     api_key_env: str = Field("", description="Name of the environment variable that holds the API key.")
     api_key_file: str = Field("", description="File that holds the API key.")
+
+
+class Embeddings(Endpoint):
+    provider: Provider = Field("", description="Provider of the embedding model; empty is chat.provider's.")
+    model: str = Field("", description="Name of the model, or provider:model; empty is the provider's own.")
 
 
 class Episodic(_Section):
@@ -176,8 +184,14 @@ class Vector(_Section):
     enabled: bool = Field(True, description="Find memories by meaning, beside by words.")
 
 
-class Chat(_Section):
-    provider: Provider = Field("", description="Provider of the chat model; its embedder is the default one.")
+class Chat(Endpoint):
+    provider: ChatProvider = Field(
+        "", description="Provider of the chat model; its embedder is the default one."
+    )
+    model: str = Field(
+        "", description="Name of the model, or provider:model; empty is none: no model is asked."
+    )
+    daily_tokens: Limit = Field(200_000, description="Most tokens a day, asked and answered, or none.")
 
 
 class Recall(_Section):

@@ -59,6 +59,8 @@ class Provider:
         self.always: Answer | None = None
         """The answer to all requests that the script has none for; None: vectors."""
         self.vector: Vectors = HashEmbedder()._vector
+        self.text = "{}"
+        """What a chat model says."""
         self.url = ""
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -76,11 +78,30 @@ class Provider:
             if scripted.hang:
                 self._stopped.wait()
             return scripted
+        if asked.path.endswith(CHATS):
+            return Answer(body=json.dumps(said(asked.path, self.text)).encode())
         vectors = [self.vector(text) for text in texts_of(asked.body)]
         return Answer(body=json.dumps(shaped(asked.path, vectors)).encode())
 
     def stop(self) -> None:
         self._stopped.set()
+
+
+CHATS = ("/chat/completions", "/messages", ":generateContent", "/api/chat")
+
+
+def said(path: str, text: str) -> dict[str, Any]:
+    """Return a text as the chat model that has this path gives it, with 11 tokens asked and 7 answered."""
+    if path.endswith("/messages"):
+        parts = [{"type": "text", "text": text}]
+        return {"content": parts, "usage": {"input_tokens": 11, "output_tokens": 7}}
+    if path.endswith(":generateContent"):
+        used = {"promptTokenCount": 11, "candidatesTokenCount": 7}
+        return {"candidates": [{"content": {"parts": [{"text": text}]}}], "usageMetadata": used}
+    if path.endswith("/api/chat"):
+        return {"message": {"content": text}, "prompt_eval_count": 11, "eval_count": 7}
+    used = {"prompt_tokens": 11, "completion_tokens": 7}
+    return {"choices": [{"message": {"role": "assistant", "content": text}}], "usage": used}
 
 
 def texts_of(body: dict[str, Any]) -> list[str]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from nrem import config
 from nrem.config import Embeddings
-from nrem.errors import ConfigError, Unavailable
+from nrem.errors import Unavailable
 from nrem.models.embeddings import USUAL, Embedder, Patience
+from nrem.models.keys import read_key
 from nrem.models.transport import Transport
+
+SECTION = "memory.embeddings"
 
 
 class _Remote:
@@ -33,33 +34,9 @@ class _Remote:
     @cached_property
     def _transport(self) -> Transport:
         url = self._wanted.base_url or self.usual_url
-        return Transport(self._provider, url.rstrip("/") + "/", self._headers(self._key()), self._patience)
-
-    def _key(self) -> str | None:
-        if self._wanted.api_key_file:
-            return self._read_key(self._wanted.api_key_file)
-        name = self._wanted.api_key_env or self.key_variable
-        key = config.variable(name) if name else None
-        if name and key is None and not (self._wanted.base_url and not self._wanted.api_key_env):
-            raise ConfigError(
-                f"{self._provider} needs an API key, and {name} is not set",
-                hint=f"set {name}, or name another variable in memory.embeddings.api_key_env",
-                field="memory.embeddings.api_key_env",
-            )
-        return key
-
-    def _read_key(self, file: str) -> str:
-        try:
-            key = Path(file).expanduser().read_text().strip()
-        except (OSError, UnicodeDecodeError, RuntimeError):
-            key = ""
-        if not key:
-            raise ConfigError(
-                f"the file with the API key of {self._provider} cannot be read, or is empty",
-                hint="check memory.embeddings.api_key_file",
-                field="memory.embeddings.api_key_file",
-            )
-        return key
+        key = read_key(self._provider, self._wanted, self.key_variable, section=SECTION)
+        headers = self._headers(key)
+        return Transport(self._provider, url.rstrip("/") + "/", headers, self._patience, section=SECTION)
 
     def close(self) -> None:
         if "_transport" in self.__dict__:

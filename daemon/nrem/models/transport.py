@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import threading
 import time
@@ -14,6 +15,8 @@ from nrem.errors import ConfigError, Unavailable
 from nrem.models.embeddings import USUAL, Patience
 
 CONNECT_SECONDS = 5.0
+MOST_BYTES = 32 << 20
+"""Of an answer; what is larger was not asked for."""
 FIRST_PAUSE = 0.25
 LONGEST_PAUSE = 5.0
 BREAK_AFTER = 3
@@ -31,18 +34,26 @@ class Transport:
     """Sends JSON to one provider. Shared by threads."""
 
     def __init__(
-        self, provider: str, base_url: str, headers: dict[str, str], patience: Patience = USUAL
+        self,
+        provider: str,
+        base_url: str,
+        headers: dict[str, str],
+        patience: Patience = USUAL,
+        *,
+        section: str,
     ) -> None:
+        """`section` is where the configuration speaks of this provider."""
         self._provider = provider
-        self._tries = patience.tries
+        self._section = section
+        self._patience = patience
         timeout = httpx.Timeout(patience.seconds, connect=CONNECT_SECONDS)
         try:
             self._client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
         except (httpx.InvalidURL, UnicodeError):
             raise ConfigError(
                 f"{provider} cannot be asked: its address or its key is malformed",
-                hint="check memory.embeddings.base_url and the key",
-                field="memory.embeddings.base_url",
+                hint=f"check {section}.base_url and the key",
+                field=f"{section}.base_url",
             ) from None
         self._lock = threading.Lock()
         self._failures = 0
@@ -54,7 +65,7 @@ class Transport:
             if time.monotonic() < self._closed_until:
                 raise Unavailable(
                     f"{self._provider} failed {BREAK_AFTER} times in a row and is left alone for a while",
-                    hint="nothing is lost: vectors are made when it answers again",
+                    hint="nothing is lost: what it was asked for is made when it answers again",
                     code="provider_unavailable",
                 )
         try:
@@ -85,11 +96,11 @@ class Transport:
 
     def _try(self, path: str, body: dict[str, Any]) -> Any:
         problem = ""
-        for attempt in range(self._tries):
+        for attempt in range(self._patience.tries):
             if attempt:
                 time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
             try:
-                response = self._client.post(path, json=body)
+                response, content = self._send(path, body)
             except RuntimeError:
                 raise Unavailable(f"{self._provider} is not asked any more", code="closed") from None
             except (httpx.TransportError, httpx.DecodingError) as error:
@@ -98,8 +109,8 @@ class Transport:
             if response.status_code in (401, 403):
                 raise ConfigError(
                     f"{self._provider} refused the API key (status {response.status_code})",
-                    hint="check memory.embeddings.api_key_env and the variable's value",
-                    field="memory.embeddings.api_key_env",
+                    hint=f"check {self._section}.api_key_env and the variable's value",
+                    field=f"{self._section}.api_key_env",
                 )
             if response.status_code == 429 or response.status_code >= 500:
                 problem = f"status {response.status_code}"
@@ -107,23 +118,35 @@ class Transport:
             if response.status_code >= 400:
                 raise Unavailable(
                     f"{self._provider} refused the request (status {response.status_code})",
-                    hint="check memory.embeddings.model and base_url",
+                    hint=f"check {self._section}.model and base_url",
                     code="provider_refused",
                 )
-            return _json(response, self._provider)
+            return self._json(content)
         raise Unavailable(
             f"{self._provider} did not answer ({problem})",
-            hint="check the network and memory.embeddings.base_url",
+            hint=f"check the network and {self._section}.base_url",
             code="provider_unavailable",
         )
 
+    def _send(self, path: str, body: dict[str, Any]) -> tuple[httpx.Response, bytes]:
+        """Return an answer as far as it is of a size and comes in a time that an answer may take."""
+        deadline = time.monotonic() + self._patience.seconds
+        with self._client.stream("POST", path, json=body) as response:
+            content = bytearray()
+            for chunk in response.iter_bytes():
+                content += chunk
+                if len(content) > MOST_BYTES:
+                    raise httpx.ReadError("the answer is too large")
+                if time.monotonic() > deadline:  # a timeout of httpx begins anew with every byte
+                    raise httpx.ReadTimeout("the answer does not end")
+            return response, bytes(content)
 
-def _json(response: httpx.Response, provider: str) -> Any:
-    try:
-        return response.json()
-    except (ValueError, RecursionError):
-        raise Unavailable(
-            f"{provider} answered with something that is not JSON",
-            hint="check memory.embeddings.base_url",
-            code="provider_unavailable",
-        ) from None
+    def _json(self, content: bytes) -> Any:
+        try:
+            return json.loads(content)
+        except (ValueError, RecursionError):
+            raise Unavailable(
+                f"{self._provider} answered with something that is not JSON",
+                hint=f"check {self._section}.base_url",
+                code="provider_unavailable",
+            ) from None

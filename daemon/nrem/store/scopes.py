@@ -139,6 +139,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("recall_events", "rowid"),
         ("recalls", "rowid"),
         ("recall_sums", "rowid"),  # after what they are made from, which may be going on
+        ("model_calls", "rowid"),
         ("commits", "rowid"),
         ("watermarks", "rowid"),
         ("remotes", "rowid"),

@@ -1,0 +1,90 @@
+"""Ask the chat model what could be said better, within the day's budget; keep only what its sources say."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from zoneinfo import ZoneInfo
+
+from nrem.clock import Clock
+from nrem.config import Config
+from nrem.errors import ConfigError, Unavailable
+from nrem.model import Scope, iso
+from nrem.models import prompts
+from nrem.models.chat import Chat, Prompt, Reply
+from nrem.policy import proposals
+from nrem.policy.proposals import Dropped, Proposal, Source
+from nrem.store import model_calls
+from nrem.store.database import Database
+from nrem.store.model_calls import ModelCall
+
+CHARACTERS_PER_TOKEN = 4
+PURPOSE = "tidy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """What a model proposes and may be done, and what was dropped."""
+
+    kept: tuple[Proposal, ...] = ()
+    dropped: tuple[Dropped, ...] = ()
+    note: str | None = None
+    """Why there is no advice."""
+
+
+def consult(
+    store: Database, chat: Chat, settings: Config, scope: Scope, sources: Sequence[Source], *, clock: Clock
+) -> Advice:
+    """Ask about some memories once; an answer that cannot be had or read is noted, never raised."""
+    prompt = prompts.tidy(sources, [iso(source.at)[:10] for source in sources])
+    wanted = _estimate(prompt)
+    if settings.chat.daily_tokens is not None:
+        with store.reading() as db:
+            used = model_calls.tokens_since(db, _midnight(clock.now(), settings))
+        if used + wanted > settings.chat.daily_tokens:
+            return Advice(note=f"the chat model was not asked: {used} of the day's tokens are used up")
+    begun = clock.now()
+    reply, error = _ask(chat, prompt)
+    found = prompts.read_proposals(reply.text) if reply is not None else None
+    if reply is not None and found is None:
+        error = "the answer is no list of operations"
+    call = ModelCall(
+        id=clock.new_id(),
+        at=begun,
+        purpose=PURPOSE,
+        template=f"{prompts.VERSION} {prompts.TEMPLATE}",
+        prompt_hash=hashlib.sha256(f"{prompt.task}\0{prompt.data}".encode()).digest(),
+        model=chat.identity,
+        memory_ids=tuple(source.id for source in sources),
+        output_hash=hashlib.sha256(reply.text.encode()).digest() if reply is not None else None,
+        input_tokens=(reply.input_tokens or wanted) if reply is not None else 0,
+        output_tokens=reply.output_tokens if reply is not None else 0,
+        millis=clock.now() - begun,
+        error=error,
+    )
+    store.write(functools.partial(model_calls.record, scope=scope.number, call=call))
+    if found is None:
+        return Advice(note=f"{chat.identity}: {error}")
+    kept, dropped = proposals.check(found, sources)
+    return Advice(kept=kept, dropped=dropped)
+
+
+def _ask(chat: Chat, prompt: Prompt) -> tuple[Reply | None, str | None]:
+    try:
+        return chat.ask(prompt), None
+    except (Unavailable, ConfigError) as error:
+        return None, error.message
+
+
+def _estimate(prompt: Prompt) -> int:
+    return -(-(len(prompt.task) + len(prompt.data)) // CHARACTERS_PER_TOKEN)
+
+
+def _midnight(now: int, settings: Config) -> int:
+    """Return when the day began, in the configured zone."""
+    moment = datetime.fromtimestamp(now / 1000, UTC).astimezone(ZoneInfo(settings.time.zone))
+    begun = moment.replace(hour=0, minute=0, second=0, microsecond=0)
+    return int(begun.timestamp() * 1000)

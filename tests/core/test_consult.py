@@ -1,0 +1,120 @@
+"""The chat model is asked within a budget, every call is written down, and only sound advice is taken."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from builders import ManualClock
+from models.provider import Provider, running, status
+from nrem.config import Config
+from nrem.core.consult import Advice, consult
+from nrem.models.chat import Chat, choose
+from nrem.policy.proposals import Source
+from nrem.runtime.app import App
+
+NOTES = (
+    Source(id="a", text="Luis moved to Lisbon", at=1_700_000_000_000),
+    Source(id="b", text="Luis lives in Madrid", at=1_600_000_000_000),
+    Source(id="c", text="The deploy runs at 9:00", at=1_650_000_000_000),
+    Source(id="d", text="The deploy is at 9:00 and never later", at=1_660_000_000_000),
+)
+GOOD = {"op": "supersede", "ids": ["a", "b"]}
+INVENTED = {"op": "rewrite", "ids": ["c"], "text": "The deploy runs at 10:00"}
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    with running(monkeypatch) as provider:
+        yield provider
+
+
+@pytest.fixture
+def chat(provider: Provider) -> Iterator[Chat]:
+    chosen = choose(settings(provider).chat)
+    assert chosen is not None
+    yield chosen
+    chosen.close()
+
+
+def settings(provider: Provider, **chat: object) -> Config:
+    given = {"provider": "ollama", "model": "m", "base_url": provider.url, **chat}
+    return Config.model_validate({"chat": given})
+
+
+def asked(app: App, chat: Chat, config: Config) -> Advice:
+    return consult(app.store, chat, config, app.scope("ana"), NOTES, clock=app.clock)
+
+
+def calls(app: App) -> list[dict[str, Any]]:
+    with app.store.reading() as db:
+        return [dict(row) for row in db.execute("select * from model_calls order by rowid")]
+
+
+def test_sound_advice_is_taken_and_the_rest_dropped_alone(app: App, provider: Provider, chat: Chat) -> None:
+    provider.text = f"Here you are:\n```json\n{json.dumps({'operations': [INVENTED, 7, GOOD]})}\n```"
+    advice = asked(app, chat, settings(provider))
+    assert [proposal.sources for proposal in advice.kept] == [("a", "b")]
+    assert [dropped.reason for dropped in advice.dropped] == [
+        "it has a number that its sources do not have: 10:00"
+    ]
+    assert advice.note is None
+
+
+def test_memories_are_sent_as_data_beside_the_task(app: App, provider: Provider, chat: Chat) -> None:
+    asked(app, chat, settings(provider))
+    system, user = provider.asked[0].body["messages"]
+    assert [note["text"] for note in json.loads(user["content"])] == [note.text for note in NOTES]
+    assert json.loads(user["content"])[0]["date"] == "2023-11-14"
+    assert not any(note.text in system["content"] for note in NOTES)
+
+
+def test_every_call_is_written_down_with_hashes_and_no_text(app: App, provider: Provider, chat: Chat) -> None:
+    provider.text = json.dumps({"operations": []})
+    asked(app, chat, settings(provider))
+    [row] = calls(app)
+    assert (row["purpose"], row["model"], row["error"]) == ("tidy", "ollama:m", None)
+    assert (row["input_tokens"], row["output_tokens"]) == (11, 7)
+    assert row["output_hash"] == hashlib.sha256(provider.text.encode()).digest()
+    assert row["template"].startswith("tidy-1 ")
+    assert json.loads(row["memory_ids"]) == ["a", "b", "c", "d"]
+    assert not any(note.text in str(row) for note in NOTES)
+
+
+@pytest.mark.parametrize("text", ["I cannot do that.", "{", "[]", '{"operations": "all"}', "{}"])
+def test_an_answer_that_is_no_plan_is_noted(app: App, provider: Provider, chat: Chat, text: str) -> None:
+    provider.text = text
+    advice = asked(app, chat, settings(provider))
+    assert (advice.kept, advice.note) == ((), "ollama:m: the answer is no list of operations")
+    assert calls(app)[0]["error"] == "the answer is no list of operations"
+
+
+def test_a_provider_that_is_down_is_noted_and_never_raised(app: App, provider: Provider, chat: Chat) -> None:
+    provider.always = status(503)
+    advice = asked(app, chat, settings(provider))
+    assert "did not answer (status 503)" in str(advice.note)
+    assert (calls(app)[0]["output_hash"], calls(app)[0]["input_tokens"]) == (None, 0)
+
+
+def test_the_days_budget_holds_and_begins_anew_the_next_day(
+    app: App, provider: Provider, chat: Chat, clock: ManualClock
+) -> None:
+    config = settings(provider, daily_tokens=600)
+    provider.text = json.dumps({"operations": []})
+    answered = 0
+    for _ in range(60):
+        answered += asked(app, chat, config).note is None
+    assert 0 < answered == len(provider.asked) < 60
+    assert "tokens are used up" in str(asked(app, chat, config).note)
+    clock.advance(days=1)
+    assert asked(app, chat, config).note is None
+
+
+def test_without_a_budget_there_is_no_end(app: App, provider: Provider, chat: Chat) -> None:
+    config = settings(provider, daily_tokens="none")
+    provider.text = json.dumps({"operations": []})
+    assert all(asked(app, chat, config).note is None for _ in range(30))

@@ -1,0 +1,203 @@
+"""Chat models: what each provider is sent, and what becomes of each answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from models.provider import DROP, HANG, Answer, Provider, refusing_url, said, status
+from nrem import config
+from nrem.errors import ConfigError, Unavailable
+from nrem.models import transport
+from nrem.models.chat import PATIENCE, Chat, Prompt, Reply, choose
+from nrem.models.embeddings import Patience
+
+NAMES = ("openai", "anthropic", "google", "ollama")
+PATHS = {
+    "openai": "/chat/completions",
+    "anthropic": "/messages",
+    "google": "/models/m:generateContent",
+    "ollama": "/api/chat",
+}
+KEY = "sk-veryverysecret"
+PROMPT = Prompt(task="Tidy.", data='[{"id": "a"}]')
+each = pytest.mark.parametrize("name", NAMES)
+opened: list[Chat] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    yield
+    while opened:
+        opened.pop().close()
+
+
+def chat_of(provider: Provider, name: str, patience: Patience = PATIENCE, **wanted: str) -> Chat:
+    chat = choose(
+        config.Chat.model_validate({"provider": name, "model": "m", "base_url": provider.url} | wanted),
+        patience,
+    )
+    assert chat is not None
+    opened.append(chat)
+    return chat
+
+
+# Which
+
+
+def test_without_a_model_there_is_none() -> None:
+    assert choose(config.Chat()) is None
+    assert choose(config.Chat(provider="openai")) is None
+
+
+@pytest.mark.parametrize(
+    ("wanted", "identity"),
+    [
+        (config.Chat(provider="google", model="gemini"), "google:gemini"),
+        (config.Chat(model="ollama:llama3:8b"), "ollama:llama3:8b"),
+        (config.Chat(provider="openai", model="anthropic:claude"), "anthropic:claude"),
+        (config.Chat(provider="ollama", model="llama3:8b"), "ollama:llama3:8b"),
+        (config.Chat(model="local-model", base_url="http://127.0.0.1:1/v1"), "openai:local-model"),
+    ],
+)
+def test_a_configuration_means_one_model(wanted: config.Chat, identity: str) -> None:
+    chat = choose(wanted)
+    assert chat is not None
+    assert chat.identity == identity
+
+
+def test_a_model_of_nobody_is_a_config_error() -> None:
+    with pytest.raises(ConfigError, match="not whose model") as caught:
+        choose(config.Chat(model="gpt-x"))
+    assert caught.value.field == "chat.provider"
+
+
+# What is asked
+
+
+@each
+def test_each_provider_is_asked_in_its_own_words(
+    provider: Provider, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MY_KEY", KEY)
+    provider.text = "yes"
+    assert chat_of(provider, name, api_key_env="MY_KEY").ask(PROMPT) == Reply(
+        text="yes", input_tokens=11, output_tokens=7
+    )
+    [asked] = provider.asked
+    assert asked.path == PATHS[name]
+    assert PROMPT.task in json.dumps(asked.body)
+    headers = {"anthropic": ("x-api-key", KEY), "google": ("x-goog-api-key", KEY)}
+    header, value = headers.get(name, ("authorization", f"Bearer {KEY}"))
+    assert asked.headers[header] == value
+    if name != "google":
+        assert asked.body["model"] == "m"
+        assert asked.body["messages"][-1] == {"role": "user", "content": PROMPT.data}
+    else:
+        assert asked.body["contents"] == [{"role": "user", "parts": [{"text": PROMPT.data}]}]
+
+
+def test_the_key_can_be_in_a_file(provider: Provider, tmp_path: Path) -> None:
+    (tmp_path / "key").write_text(f"{KEY}\n")
+    chat_of(provider, "anthropic", api_key_file=str(tmp_path / "key")).ask(PROMPT)
+    assert provider.asked[0].headers["x-api-key"] == KEY
+
+
+@pytest.mark.parametrize(
+    ("name", "variable"),
+    [("openai", "OPENAI_API_KEY"), ("anthropic", "ANTHROPIC_API_KEY"), ("google", "GOOGLE_API_KEY")],
+)
+def test_a_missing_key_names_its_variable(provider: Provider, name: str, variable: str) -> None:
+    with pytest.raises(ConfigError, match=variable) as caught:
+        chat_of(provider, name, base_url="").ask(PROMPT)
+    assert caught.value.field == "chat.api_key_env"
+
+
+# What becomes of an answer
+
+
+@each
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"nothing",
+        b"[]",
+        b"null",
+        b"{}",
+        b'{"choices": [], "content": 3}',
+        b'{"choices": [{"mess',
+        b"[" * 9999,
+    ],
+)
+def test_an_answer_of_another_shape_is_unavailable(provider: Provider, name: str, body: bytes) -> None:
+    provider.always = Answer(body=body)
+    with pytest.raises(Unavailable):
+        chat_of(provider, name).ask(PROMPT)
+
+
+@each
+def test_an_empty_text_is_unavailable(provider: Provider, name: str) -> None:
+    provider.text = "  "
+    with pytest.raises(Unavailable, match="gave no text"):
+        chat_of(provider, name).ask(PROMPT)
+
+
+def test_tokens_that_are_not_counted_are_estimated(provider: Provider) -> None:
+    body = said("/api/chat", "x" * 40) | {"eval_count": True}
+    provider.script.append(Answer(body=json.dumps(body).encode()))
+    assert chat_of(provider, "ollama").ask(PROMPT).output_tokens == 10
+
+
+@pytest.mark.parametrize("fault", [status(500), status(429), DROP])
+def test_it_is_asked_three_times(provider: Provider, fault: Answer) -> None:
+    provider.text = "yes"
+    provider.script.extend([fault, fault])
+    assert chat_of(provider, "openai").ask(PROMPT).text == "yes"
+    provider.always = fault
+    with pytest.raises(Unavailable, match="did not answer"):
+        chat_of(provider, "openai").ask(PROMPT)
+    assert len(provider.asked) == 6
+
+
+def test_a_refused_key_is_a_config_error(provider: Provider) -> None:
+    provider.always = status(401)
+    with pytest.raises(ConfigError, match="refused the API key") as caught:
+        chat_of(provider, "openai").ask(PROMPT)
+    assert caught.value.field == "chat.api_key_env"
+
+
+def test_after_three_failures_it_is_left_alone(provider: Provider) -> None:
+    provider.always = status(500)
+    chat = chat_of(provider, "openai")
+    for _ in range(transport.BREAK_AFTER):
+        with pytest.raises(Unavailable):
+            chat.ask(PROMPT)
+    asked = len(provider.asked)
+    with pytest.raises(Unavailable, match="left alone"):
+        chat.ask(PROMPT)
+    assert len(provider.asked) == asked
+
+
+def test_one_that_says_nothing_is_given_up(provider: Provider) -> None:
+    provider.always = HANG
+    with pytest.raises(Unavailable, match="ReadTimeout"):
+        chat_of(provider, "openai", Patience(1, 0.05)).ask(PROMPT)
+
+
+def test_an_answer_that_is_too_large_is_not_read(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(transport, "MOST_BYTES", 1000)
+    provider.text = "x" * 5000
+    with pytest.raises(Unavailable, match="ReadError"):
+        chat_of(provider, "openai").ask(PROMPT)
+
+
+def test_nobody_there_is_unavailable() -> None:
+    chat = choose(config.Chat(model="m", base_url=refusing_url()), Patience(1, 1.0))
+    assert chat is not None
+    opened.append(chat)
+    with pytest.raises(Unavailable, match="ConnectError"):
+        chat.ask(PROMPT)
