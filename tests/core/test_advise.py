@@ -129,7 +129,7 @@ def test_a_line_is_said_in_the_models_words_and_the_memory_stays(
     dreamed = call("dream", agent="ana")
     assert dreamed["outcome"]["model"] == {
         "model": "ollama:m",
-        "lines": [{"operation": "rewrite", "id": ids[0], "taken": [], "text": SHORTER}],
+        "lines": [{"operation": "rewrite", "id": ids[0], "taken": [], "sources": [ids[0]], "text": SHORTER}],
         "dropped": {},
         "note": None,
     }
@@ -381,6 +381,28 @@ def test_what_was_made_from_an_erased_memory_goes_with_it(
     assert MERGED.encode() not in block.written + block.intended
     again(call, clock, "The bicycle of Marta is in cellar 4")
     assert lines()[worded["id"]] == FACTS[ids.index(worded["id"])]
+
+
+def test_a_sentence_made_from_a_sentence_goes_with_the_memory_of_the_first(
+    app: App, call: Call, clock: ManualClock, provider: Provider, ids: list[str], lines: Lines, file: Path
+) -> None:
+    provider.text = plan(merge(ids[2], ids[3]))
+    [first] = call("dream", agent="ana")["outcome"]["model"]["lines"]
+    both = f"{FACTS[1]}; {MERGED}"
+    provider.text = plan(merge(ids[1], first["id"], text=both))
+    [second] = again(call, clock)["outcome"]["model"]["lines"]
+    assert set(second["sources"]) == {ids[1], ids[2], ids[3]}
+    assert lines()[second["id"]] == both
+    assert len(both) > 120  # the diary shows only its beginning
+    call("erase_memory", agent="ana", id=first["taken"][0])
+    history = git(file.parent, "log", "-p", "--all")
+    assert "sister of Ana, studies" not in history
+    assert f"{FACTS[1]}; Marta" not in history
+    provider.text = plan()
+    again(call, clock, "The bicycle of Marta is in cellar 4")
+    left = {ids[1], first["id"]}
+    assert {id: lines()[id] for id in left} == {id: FACTS[ids.index(id)] for id in left}
+    check_clean(file.parent)
 
 
 # A model that is down, slow or lying

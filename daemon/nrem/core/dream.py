@@ -163,7 +163,12 @@ def _told(advised: Advised, done: list[Word]) -> dict[str, Any]:
     return {
         "model": advised.model,
         "lines": [
-            {"operation": word.operation, "id": word.successor or word.memory, "taken": list(word.taken)}
+            {
+                "operation": word.operation,
+                "id": word.successor or word.memory,
+                "taken": list(word.taken),
+                "sources": list(word.sources),
+            }
             for word in done
         ],
         "dropped": dropped,

@@ -44,6 +44,7 @@ def _answer(told: dict[str, Any] | None, said: Mapping[str, ModelLine]) -> Model
             operation=line["operation"],
             id=line["id"],
             taken=tuple(line["taken"]),
+            sources=tuple(line["sources"]),
             text=said[line["id"]].line if line["operation"] != "supersede" and line["id"] in said else None,
         )
         for line in told["lines"]

@@ -65,7 +65,7 @@ def _section(report: Mapping[str, Any]) -> list[str]:
 
 
 def _words(answer: Mapping[str, Any]) -> list[str]:
-    """Tell what the model was good for; each line names every memory that it tells."""
+    """Tell what the model was good for; each line names every memory that it was made from."""
     lines = []
     if answer["note"]:
         lines += ["", f"No advice of a model: {_cut(answer['note'])}."]
@@ -79,7 +79,7 @@ def _words(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _worded(line: Mapping[str, Any]) -> str:
-    ids = ", ".join(f"m:{id}" for id in (line["id"], *line["taken"]))
+    ids = ", ".join(f"m:{id}" for id in line["sources"])
     text = f"{_cut(line['text'])}: " if line["text"] else ""
     return f"- {text}{line['operation']} ({ids})"
 

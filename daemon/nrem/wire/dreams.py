@@ -69,6 +69,8 @@ class LineWorded:
     """The memory whose line stands."""
     taken: tuple[str, ...]
     """The memories whose lines went."""
+    sources: tuple[str, ...]
+    """All memories that it was made from, also by way of an earlier sentence."""
     text: str | None
     """What the line says since; None when that is no longer so, and for a supersession."""
 

@@ -239,11 +239,11 @@ def _show_model(model: dict[str, Any] | None) -> None:
     if model is None:
         return
     budget = "" if model["daily_tokens"] is None else f" of {model['daily_tokens']}"
-    worded = count(model["lines"], "line is its sentence", "lines are a model's sentences")
+    worded = count(model["lines"], "line is a model's sentence", "lines are a model's sentences")
     click.echo(f"Chat model {clean(model['model'])}: {worded}; {model['tokens']}{budget} tokens used today.")
     if model["failures"]:
-        failed = count(model["failures"], "call", "calls")
-        click.echo(f"The last {failed} of it failed: {clean(model['error'])}.")
+        failed = count(model["failures"], "call failed", "calls failed")
+        click.echo(f"In a row, {failed}; the last time: {clean(model['error'])}.")
 
 
 def _waiting(agent: str, *, hidden: bool) -> Any:
