@@ -16,7 +16,7 @@ from nrem.core.workspaces import Workspace, Workspaces
 from nrem.errors import NremError
 from nrem.model import By, Caller, Scope
 from nrem.policy.erasing import Needle
-from nrem.store import backup, erasures, scopes, search
+from nrem.store import backup, erasures, model_lines, scopes, search
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.erasures import Erasure
@@ -91,7 +91,9 @@ def _take_out(store: Database, workspace: Workspace, erasure: Erasure, clock: Cl
     backups = _backups(store, scope, first)
 
     def write(db: Connection) -> Erased:
+        told = model_lines.erase(db, scope, erasure.id)
         gone = erasures.erase_rows(db, erasure, asked)
+        gone = dataclasses.replace(gone, events=gone.events + told)
         receipt = Erased(
             id=erasure.id,
             at=erasure.at,
