@@ -192,6 +192,23 @@ def test_a_changed_configuration_is_named_as_the_cause(call: Call) -> None:
     assert answer["notes"] == ["configuration: has changed since that recall"]
 
 
+@pytest.mark.rows(113)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"workspace": {"remote": "/srv/git/{agent}.git", "idle_minutes": 9}},
+        {"dream": {"mode": "off"}, "recall": {"retention_days": 9}},
+    ],
+)
+def test_what_cannot_change_an_answer_is_no_change_of_configuration(
+    call: Call, changed: dict[str, Any]
+) -> None:
+    call("remember", agent="ana", content="tea is green")
+    then = call("recall", agent="ana", query="tea")["recall_id"]
+    call("set_agent_config", agent="ana", config=changed, message="elsewhere")
+    assert call("recall", agent="ana", query="tea", as_of=then)["notes"] == []
+
+
 def test_a_recall_with_a_vector_of_the_callers_cannot_be_asked_again(call: Call) -> None:
     call("remember", agent="ana", content="tea is green")
     for given in ({"query": "tea"}, {}):
