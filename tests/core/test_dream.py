@@ -639,3 +639,13 @@ def test_a_sweep_that_lost_its_lease_applies_nothing(app: App, clock: ManualCloc
     with pytest.raises(Conflict) as caught:
         app.store.write(lambda db: sweeps.apply(db, number, "lost", {}, (0, 0, 0)))
     assert caught.value.code == "sweep_lost"
+
+
+def test_a_memory_that_is_forgotten_with_its_line_is_forgotten_in_git(app: App, call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    call("dream", agent="ana")
+    call("forget", agent="ana", id=id)
+    call("dream", agent="ana")  # takes the line away: the last event about the id is not the forgetting
+    check_clean(app.home / "workspaces" / "ana")
+    last = call("log", agent="ana")["commits"][0]
+    assert (last["added"], last["changed"], last["forgotten"]) == (0, 0, 1)

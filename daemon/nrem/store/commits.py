@@ -146,7 +146,7 @@ def was_forgotten(db: Connection, scope: int, subject: str) -> bool:
 def _is_forgotten(db: Connection, scope: int, subject: str, seq: int) -> bool:
     row = db.execute(
         "select op from events indexed by idx_events_subject"
-        " where scope = ? and subject = ? and seq <= ? order by seq desc limit 1",
+        " where scope = ? and subject = ? and seq <= ? and op like 'memory.%' order by seq desc limit 1",
         (scope, subject, seq),
     ).fetchone()
     return row is not None and row[0] == "memory.forget"
