@@ -649,3 +649,14 @@ def test_a_memory_that_is_forgotten_with_its_line_is_forgotten_in_git(app: App, 
     check_clean(app.home / "workspaces" / "ana")
     last = call("log", agent="ana")["commits"][0]
     assert (last["added"], last["changed"], last["forgotten"]) == (0, 0, 1)
+
+
+def test_the_ledger_fits_git_when_a_line_is_erased_from_the_past(app: App, call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    call("dream", agent="ana")
+    call("edit_memory", agent="ana", id=id, content=FACTS[1])
+    call("dream", agent="ana")  # this commit changes the line; without the line, it changes fewer files
+    call("erase_memory", agent="ana", id=id)
+    found = call("verify", agent="ana")["findings"]
+    assert [one for one in found if one["level"] != "ok"] == []
+    check_clean(app.home / "workspaces" / "ana")
