@@ -177,6 +177,16 @@ def test_what_was_erased_is_said_to_be(call: Call, app: App) -> None:
     assert call("why", agent="ana", id=id)["state"] == "erased"
 
 
+def test_a_replay_says_that_an_erased_memory_may_have_been_in_the_answer(call: Call) -> None:
+    id = call("remember", agent="ana", content="tea is green")["id"]
+    then = [call("recall", agent="ana", query=query)["recall_id"] for query in ("drinks", "tea is green")]
+    call("erase_memory", agent="ana", id=id)
+    first, second = (call("replay", agent="ana", of=one)["recalls"][0] for one in then)
+    assert (first["outcome"], first["causes"]) == ("equal", ["erased: 1 of the memories of that time"])
+    assert second["outcome"] == "impossible"
+    assert second["causes"] == ["erased: the question gave away a memory that was erased"]
+
+
 # Replay
 
 
