@@ -131,7 +131,8 @@ class Repository:
     def clear_locks(root: Path, *, now: int, booted: int | None = None) -> tuple[str, ...]:
         """Remove what killed processes left, and return the names of their locks.
 
-        `booted` is when the machine was started, if that is known. Only for the holder of the daemon's lock, before it opens the repository.
+        `booted` is when the machine was started, if that is known. Only for the holder of the daemon's lock,
+        before it opens the repository.
         """
         objects.clear_unfinished(root / ".git" / "objects" / "pack")
         return locks.clear_stale(
