@@ -660,3 +660,20 @@ def test_the_ledger_fits_git_when_a_line_is_erased_from_the_past(app: App, call:
     found = call("verify", agent="ana")["findings"]
     assert [one for one in found if one["level"] != "ok"] == []
     check_clean(app.home / "workspaces" / "ana")
+
+
+@pytest.mark.rows(108)
+def test_why_tells_of_a_memorys_line_with_its_score(call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    dreamed = call("dream", agent="ana")
+    call("forget", agent="ana", id=id)
+    call("dream", agent="ana")
+    told = call("why", agent="ana", id=id)
+    made, promoted, forgotten, demoted = told["events"]
+    operations = [event["operation"] for event in (made, promoted, forgotten, demoted)]
+    assert operations == ["remember", "promote", "forget", "demote"]
+    assert told["state"] == "forgotten"
+    [line] = dreamed["outcome"]["changes"]
+    assert (promoted["score"], promoted["reason"]) == (line["score"], line["reason"])
+    assert (promoted["sweep"], promoted["commit"]) == (dreamed["sweep"], dreamed["commit"])
+    assert demoted["reason"]

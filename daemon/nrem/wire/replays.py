@@ -38,6 +38,10 @@ class WhyEvent:
     changes: tuple[FieldChange, ...] = ()
     commit: str | None = None
     """The commit that has it; None when it is not in git yet."""
+    reason: str | None = None
+    """Why it got or lost its line in MEMORY.md; this and what follows up to sweep only there."""
+    score: float | None = None
+    sweep: str | None = None
     erased: bool = False
 
 

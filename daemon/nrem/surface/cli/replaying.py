@@ -82,6 +82,9 @@ def _details(event: dict[str, Any]) -> Iterator[str]:
     origin = {name: event[name] for name in ("ingress", "source", "session", "trust") if event[name]}
     if origin:
         yield ", ".join(f"{name} {clean(value)}" for name, value in origin.items())
+    if event["reason"]:
+        score = f" (score {event['score']:.3f})" if event["score"] is not None else ""
+        yield f"its line in MEMORY.md: {clean(event['reason'])}{score}"
     for change in event["changes"]:
         yield f"{change['field']}: {_short(change['before'])} -> {_short(change['after'])}"
 
