@@ -7,7 +7,7 @@ from typing import Any
 
 from nrem.model import Event, Scope
 from nrem.policy.differing import differing
-from nrem.store import commits, events, memories, recalls
+from nrem.store import commits, events, memories, recalls, signals
 from nrem.store.database import Database
 from nrem.wire import FieldChange, Why, WhyEvent, WhyQuery
 
@@ -23,6 +23,7 @@ def why(store: Database, scope: Scope, id: str) -> Why:
         chain = list(events.read(db, scope.number, subject=id))
         published = commits.holding(db, scope.number, [event.seq for event in chain])
         live = memories.exists(db, scope.number, id)
+        used, wrong = signals.judged(db, scope.number, id)
         use = recalls.use_of(db, scope.number, id)
         queries = recalls.queries_for(db, scope.number, id, limit=QUERIES)
     history = []
@@ -43,6 +44,8 @@ def why(store: Database, scope: Scope, id: str) -> Why:
         recalled=use.count,
         first_recalled_at=use.first,
         last_recalled_at=use.last,
+        used=used,
+        wrong=wrong,
         queries=tuple(
             WhyQuery(query=query.text, count=query.count, last_at=query.last, best_rank=query.best_rank)
             for query in queries

@@ -64,6 +64,9 @@ class Why:
     """How often it was in an answer, as far as recalls are kept."""
     first_recalled_at: Moment | None = None
     last_recalled_at: Moment | None = None
+    used: int = 0
+    """How often it was marked as of use in an answer, and as wrong, as far as recalls are kept."""
+    wrong: int = 0
     queries: tuple[WhyQuery, ...] = ()
 
 

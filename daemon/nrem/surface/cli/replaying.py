@@ -70,6 +70,8 @@ def why_command(id: str, agent: str | None, as_json: bool) -> None:
         f"In {count(told['recalled'], 'answer', 'answers')}, first {when(told['first_recalled_at'])},"
         f" last {when(told['last_recalled_at'])}:"
     )
+    if told["used"] or told["wrong"]:
+        click.echo(f"    marked as used {told['used']}x, as wrong {told['wrong']}x")
     for query in told["queries"]:
         click.echo(f"    {query['count']}x, at best place {query['best_rank']}: {_short(query['query'])}")
 
