@@ -4,10 +4,11 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nrem.clock import Ids, SystemClock
+from nrem.clock import Ids, SystemClock, booted_at
 
 NOON = 1_780_315_200_000
 
@@ -85,3 +86,13 @@ def test_the_machines_clock_gives_milliseconds_and_ids_of_them() -> None:
     assert before > NOON - 365 * 86_400_000 * 5
     assert increasing(made)
     assert before <= millis_of(made[0]) <= clock.now()
+
+
+def test_the_machine_was_started_before_now_and_that_does_not_change() -> None:
+    first, now = booted_at(), SystemClock().now()
+    if first is None:
+        pytest.skip("this system does not say when it was started")
+    again = booted_at()
+    assert again is not None
+    assert 0 < first < now
+    assert abs(again - first) < 1000

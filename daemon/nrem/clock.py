@@ -40,6 +40,13 @@ class Ids:
         return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
 
+def booted_at() -> int | None:
+    """Return when the machine was started, in epoch milliseconds; None where the system does not say."""
+    if not hasattr(time, "CLOCK_BOOTTIME"):
+        return None
+    return (time.time_ns() - time.clock_gettime_ns(time.CLOCK_BOOTTIME)) // 1_000_000
+
+
 class SystemClock:
     """The machine's own clock."""
 

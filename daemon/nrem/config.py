@@ -257,6 +257,16 @@ class Dream(_Section):
     idle_minutes: int = Field(10, ge=0, description="Minutes without a write before such a sweep begins.")
 
 
+_DECIDING: dict[str, Any] = {
+    "recall": {"profile"},
+    "vector": True,
+    "memory": {"embeddings": {"provider", "model", "base_url"}},
+    "time": True,
+    "secrets": True,
+}
+"""What can make a difference to what a recall answers."""
+
+
 class Config(_Section):
     memory: Memory = Field(Memory(), description="What agents remember.")
     recall: Recall = Field(Recall(), description="What is found.")
@@ -273,8 +283,9 @@ class Config(_Section):
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """What two configurations have in common when they are the same; secrets do not go into it."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+        """What two configurations have in common when they answer the same; secrets do not go into it."""
+        decides = self.model_dump_json(include=_DECIDING)
+        return hashlib.sha256(decides.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

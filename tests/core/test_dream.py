@@ -639,3 +639,41 @@ def test_a_sweep_that_lost_its_lease_applies_nothing(app: App, clock: ManualCloc
     with pytest.raises(Conflict) as caught:
         app.store.write(lambda db: sweeps.apply(db, number, "lost", {}, (0, 0, 0)))
     assert caught.value.code == "sweep_lost"
+
+
+def test_a_memory_that_is_forgotten_with_its_line_is_forgotten_in_git(app: App, call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    call("dream", agent="ana")
+    call("forget", agent="ana", id=id)
+    call("dream", agent="ana")  # takes the line away: the last event about the id is not the forgetting
+    check_clean(app.home / "workspaces" / "ana")
+    last = call("log", agent="ana")["commits"][0]
+    assert (last["added"], last["changed"], last["forgotten"]) == (0, 0, 1)
+
+
+def test_the_ledger_fits_git_when_a_line_is_erased_from_the_past(app: App, call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    call("dream", agent="ana")
+    call("edit_memory", agent="ana", id=id, content=FACTS[1])
+    call("dream", agent="ana")  # this commit changes the line; without the line, it changes fewer files
+    call("erase_memory", agent="ana", id=id)
+    found = call("verify", agent="ana")["findings"]
+    assert [one for one in found if one["level"] != "ok"] == []
+    check_clean(app.home / "workspaces" / "ana")
+
+
+@pytest.mark.rows(108)
+def test_why_tells_of_a_memorys_line_with_its_score(call: Call) -> None:
+    id = call("remember", agent="ana", content=FACTS[0], kind="semantic")["id"]
+    dreamed = call("dream", agent="ana")
+    call("forget", agent="ana", id=id)
+    call("dream", agent="ana")
+    told = call("why", agent="ana", id=id)
+    made, promoted, forgotten, demoted = told["events"]
+    operations = [event["operation"] for event in (made, promoted, forgotten, demoted)]
+    assert operations == ["remember", "promote", "forget", "demote"]
+    assert told["state"] == "forgotten"
+    [line] = dreamed["outcome"]["changes"]
+    assert (promoted["score"], promoted["reason"]) == (line["score"], line["reason"])
+    assert (promoted["sweep"], promoted["commit"]) == (dreamed["sweep"], dreamed["commit"])
+    assert demoted["reason"]

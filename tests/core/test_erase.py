@@ -16,7 +16,7 @@ from nrem.errors import Conflict, Denied, NotFound, Unavailable
 from nrem.model import Caller, Event, Right
 from nrem.policy.erasing import ERASED, Needle
 from nrem.runtime.app import App
-from nrem.store import erasures, events, memories
+from nrem.store import erasures, events, memories, recall_lines
 from nrem.workspace import journal
 from nrem.workspace.erasing import erase
 from workspace.workshop import check_clean, git
@@ -412,3 +412,20 @@ def test_a_short_memory_does_not_take_other_lines_along() -> None:
     data = b"tea\n<!-- nrem:begin -->\n- tea <!-- m:1 -->\n- steam <!-- m:2 -->\n<!-- nrem:end -->\ntea\n"
     left = erase("MEMORY.md", data, Needle.of("1", ["tea"], []))
     assert left == data.replace(b"- tea <!-- m:1 -->\n", b"")
+
+
+@pytest.mark.rows(114)
+def test_git_and_the_store_agree_on_what_is_left_of_a_question(app: App, call: Call, root: Path) -> None:
+    id = call("remember", agent="ana", content="the marzipan is hidden in the attic")["id"]
+    call("recall", agent="ana", query="marzipan?")
+    call("checkpoint", agent="ana")
+    call("erase_memory", agent="ana", id=id)
+    with app.store.reading() as db:
+        kept = recall_lines.lines(db, app.scope("ana").number, 1, hashed=False)
+    files = {path: git(root, "show", f"HEAD:{path}").encode() for path in recall_files(root)}
+    assert list(journal.salvage_recalls(files)) == kept
+    assert (kept[-1].query, kept[-1].question) == ("[erased]", 0)
+
+
+def recall_files(root: Path) -> list[str]:
+    return git(root, "ls-tree", "-r", "--name-only", "HEAD", journal.RECALLS).split()

@@ -44,6 +44,15 @@ def test_a_verdict_is_kept_once_for_each_memory(app: App, call: Call, found: dic
     ]
 
 
+@pytest.mark.rows(108)
+def test_why_tells_how_often_a_memory_was_of_use(call: Call, found: dict[str, Any]) -> None:
+    first, second = ids(found)[:2]
+    call("mark_used", agent="ana", recall_id=found["recall_id"], memory_ids=[first, second])
+    call("mark_used", agent="ana", recall_id=found["recall_id"], memory_ids=[first], verdict="wrong")
+    told = [call("why", agent="ana", id=id) for id in (first, second)]
+    assert [(one["used"], one["wrong"]) for one in told] == [(1, 1), (1, 0)]
+
+
 def test_what_was_not_in_the_answer_is_refused_by_name(app: App, call: Call, found: dict[str, Any]) -> None:
     boat = call("recall", agent="ana", query="a boat", limit=1)["hits"][0]["memory"]["id"]
     with pytest.raises(InvalidField, match=f"were not in that answer: {boat}"):

@@ -177,6 +177,16 @@ def test_what_was_erased_is_said_to_be(call: Call, app: App) -> None:
     assert call("why", agent="ana", id=id)["state"] == "erased"
 
 
+def test_a_replay_says_that_an_erased_memory_may_have_been_in_the_answer(call: Call) -> None:
+    id = call("remember", agent="ana", content="tea is green")["id"]
+    then = [call("recall", agent="ana", query=query)["recall_id"] for query in ("drinks", "tea is green")]
+    call("erase_memory", agent="ana", id=id)
+    first, second = (call("replay", agent="ana", of=one)["recalls"][0] for one in then)
+    assert (first["outcome"], first["causes"]) == ("equal", ["erased: 1 of the memories of that time"])
+    assert second["outcome"] == "impossible"
+    assert second["causes"] == ["erased: the question gave away a memory that was erased"]
+
+
 # Replay
 
 
@@ -190,6 +200,23 @@ def test_a_changed_configuration_is_named_as_the_cause(call: Call) -> None:
     assert told["recalls"][0]["causes"] == ["configuration: has changed since that recall"]
     answer = call("recall", agent="ana", query="tea", as_of=then)
     assert answer["notes"] == ["configuration: has changed since that recall"]
+
+
+@pytest.mark.rows(113)
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"workspace": {"remote": "/srv/git/{agent}.git", "idle_minutes": 9}},
+        {"dream": {"mode": "off"}, "recall": {"retention_days": 9}},
+    ],
+)
+def test_what_cannot_change_an_answer_is_no_change_of_configuration(
+    call: Call, changed: dict[str, Any]
+) -> None:
+    call("remember", agent="ana", content="tea is green")
+    then = call("recall", agent="ana", query="tea")["recall_id"]
+    call("set_agent_config", agent="ana", config=changed, message="elsewhere")
+    assert call("recall", agent="ana", query="tea", as_of=then)["notes"] == []
 
 
 def test_a_recall_with_a_vector_of_the_callers_cannot_be_asked_again(call: Call) -> None:

@@ -222,6 +222,9 @@ def test_recalls_from_git_come_back_with_their_hits_and_use(call: Call, app: App
         assert recall_lines.lines(db, number, 1, hashed=False) == found  # their words are not known
         assert recall_lines.last_number(db, number) == 2
         assert scopes.count(db, number) == 1
+    for replayed in call("replay", agent="ana", since="1h ago")["recalls"]:
+        assert replayed["outcome"] == "impossible"
+        assert [cause.partition(":")[0] for cause in replayed["causes"]] == ["hashed"]
 
 
 TEXTS = st.text(max_size=20)

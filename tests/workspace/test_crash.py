@@ -78,6 +78,17 @@ def test_only_our_locks_and_old_ones_are_cleared(root: Path, repository: Reposit
     assert (root / ".git" / "refs" / "heads" / "main.lock").exists()
 
 
+def test_a_lock_from_before_the_machine_was_started_is_cleared(root: Path, repository: Repository) -> None:
+    publish(repository, {"a.md": b"1"})
+    booted = NOW - 60_000
+    for name, age in (("index.lock", 90), ("HEAD.lock", 30)):
+        (root / ".git" / name).touch()
+        os.utime(root / ".git" / name, (NOW / 1000 - age, NOW / 1000 - age))
+    assert Repository.clear_locks(root, now=NOW) == ()
+    assert Repository.clear_locks(root, now=NOW, booted=booted) == ("index.lock",)
+    assert (root / ".git" / "HEAD.lock").exists()
+
+
 def test_a_mark_left_beside_a_published_index_does_no_harm(root: Path, repository: Repository) -> None:
     publish(repository, {"a.md": b"1"})
     (root / ".git" / "nrem").mkdir(exist_ok=True)

@@ -12,11 +12,12 @@ import functools
 from collections.abc import Iterator
 
 from nrem.clock import Clock
+from nrem.core.record import count_files
 from nrem.core.workspaces import Workspace, Workspaces
 from nrem.errors import NremError
 from nrem.model import By, Caller, Scope
 from nrem.policy.erasing import Needle
-from nrem.store import backup, erasures, model_lines, scopes, search
+from nrem.store import backup, commits, erasures, model_lines, scopes, search
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.erasures import Erasure
@@ -89,11 +90,13 @@ def _take_out(store: Database, workspace: Workspace, erasure: Erasure, clock: Cl
         first = erasures.first_seq(db, scope, erasure.id)
     outcome = _rewrite(store, workspace, erasure, needle, clock)
     backups = _backups(store, scope, first)
+    files = _count_files(workspace, clock)
 
     def write(db: Connection) -> Erased:
         told = model_lines.erase(db, scope, erasure.id)
         gone = erasures.erase_rows(db, erasure, asked)
         gone = dataclasses.replace(gone, events=gone.events + told)
+        commits.count_files(db, scope, files)
         receipt = Erased(
             id=erasure.id,
             at=erasure.at,
@@ -118,10 +121,18 @@ def _rewrite(
         return rewriting.rewrite(
             workspace.repository(now=clock.now()),
             needle,
-            lambda commits: store.write(lambda db: erasures.note_commits(db, erasure, commits)),
+            lambda became: store.write(lambda db: erasures.note_commits(db, erasure, became)),
         )
     finally:
         workspace.close()  # with it go the packs that it has open, and what it read from them
+
+
+def _count_files(workspace: Workspace, clock: Clock) -> dict[str, int]:
+    """Return how many files each commit changes: without the memory's line it may be fewer than before."""
+    if not workspace.has_git:
+        return {}
+    repository = workspace.repository(now=clock.now())
+    return {commit.id: count_files(repository, commit) for commit in repository.log()}
 
 
 def _backups(store: Database, scope: int, first: int) -> tuple[str, ...]:

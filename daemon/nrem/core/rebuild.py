@@ -1,7 +1,7 @@
 """Make the store anew from the workspaces: from what their branches have, not from what lies in the folders.
 
 The new store is built and checked beside the old one; until it is put in place nothing has changed. What git
-does not have is not in it: tokens, vectors, recalls and events that were not published.
+does not have is not in it: tokens, vectors, sweeps, and what was not published of recalls and events.
 """
 
 from __future__ import annotations

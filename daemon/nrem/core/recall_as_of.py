@@ -64,6 +64,9 @@ def causes(past: Past, settings: Config, recorded: recalls.Recall | None) -> tup
         told.append("configuration: has changed since that recall")
     if past.vectors_of is not None:
         told.append(f"vectors: those of that time were by {past.vectors_of} and are gone; words alone count")
-    if past.erased:
-        told.append(f"erased: {past.erased} of the memories of that time")
-    return tuple(told)
+    return (*told, *erased(past))
+
+
+def erased(past: Past) -> tuple[str, ...]:
+    """Say how many memories are missing from the past because they were erased."""
+    return (f"erased: {past.erased} of the memories of that time",) if past.erased else ()

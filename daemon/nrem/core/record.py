@@ -119,7 +119,7 @@ def published(
 ) -> Published:
     """Return what the ledger is to say of a commit, from git and the events alone."""
     said = journal.parse_message(commit.subject, commit.trailers)
-    files = sum(not path.startswith(_INSIDE) for path in _paths(repository, commit))
+    files = count_files(repository, commit)
     changed = commits.changes(db, scope, *said.events) if said is not None and said.events else []
     return Published(
         commit=commit.id,
@@ -132,6 +132,11 @@ def published(
         state=said.state if said is not None else None,
         counts=commits.counts(changed, files),
     )
+
+
+def count_files(repository: Repository, commit: WorkspaceCommit) -> int:
+    """Return how many files a commit changes that are not nrem's own."""
+    return sum(not path.startswith(_INSIDE) for path in _paths(repository, commit))
 
 
 def _paths(repository: Repository, commit: WorkspaceCommit) -> list[str]:

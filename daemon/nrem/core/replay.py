@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
 from nrem.config import Config
 from nrem.core.answer import Answer, answer
 from nrem.core.point import resolve
-from nrem.core.recall_as_of import causes, words_only
+from nrem.core.recall_as_of import causes, erased, words_only
 from nrem.errors import InputError, InvalidField
 from nrem.model import Scope
 from nrem.models.embeddings import Embedder
+from nrem.policy.erasing import ERASED
 from nrem.store import events, recalls
 from nrem.store.database import Database
 from nrem.store.driver import Connection
@@ -87,11 +89,7 @@ def _replay(
 ) -> Replayed:
     given = json.loads(recorded.request)
     was = tuple(ReplayedHit(id=id, score=score) for id, score, _ in recorded.hits)
-    if given.pop("embedding", False) or not recorded.query:
-        cause = "embedding: it was asked with a vector of the caller's, which is not kept"
-        return _told(recorded, "impossible", (cause,), was, ())
-    if given.pop("redacted", False):
-        cause = "redacted: a secret in its filters is not kept"
+    if (cause := _impossible(recorded, given)) is not None:
         return _told(recorded, "impossible", (cause,), was, ())
     given |= {"agent": scope.name, "query": recorded.query}
     request = Recall.model_validate(given)
@@ -107,8 +105,22 @@ def _replay(
         for memory, place in zip(found.memories, found.places, strict=True)
     )
     if _same(was, is_now):
-        return _told(recorded, "equal", (), was, is_now)
+        # An erased memory left the record too, so that it may have been in the answer.
+        return _told(recorded, "equal", erased(past), was, is_now)
     return _told(recorded, "drifted", _drift(past, settings, recorded, answered), was, is_now)
+
+
+def _impossible(recorded: recalls.Recall, given: dict[str, Any]) -> str | None:
+    """Say what of a question is not kept, without which it cannot be asked; `given` loses those marks."""
+    if given.pop("embedding", False):
+        return "embedding: it was asked with a vector of the caller's, which is not kept"
+    if given.pop("redacted", False):
+        return "redacted: a secret in its filters is not kept"
+    if recorded.query == ERASED:
+        return "erased: the question gave away a memory that was erased"
+    if not recorded.query:
+        return "hashed: the record came from git, where workspace.recalls = hashed keeps no words"
+    return None
 
 
 def _told(

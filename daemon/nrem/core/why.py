@@ -7,30 +7,35 @@ from typing import Any
 
 from nrem.model import Event, Scope
 from nrem.policy.differing import differing
-from nrem.store import commits, events, memories, recalls
+from nrem.store import commits, events, memories, recalls, signals
 from nrem.store.database import Database
 from nrem.wire import FieldChange, Why, WhyEvent, WhyQuery
 
 QUERIES = 5
+MEMORY = "memory."
 
 
 def why(store: Database, scope: Scope, id: str) -> Why:
-    """Return a memory's events with what each changed and its commit, and its use; of forgotten ones too."""
+    """Return a memory's events, its line's too, with their commits, and its use; of forgotten ones too."""
     store.settle()  # the newest use may not be written yet
     with store.reading() as db:
         memories.first_seq(db, scope.number, id)
-        chain = [e for e in events.read(db, scope.number, subject=id) if e.op.startswith("memory.")]
+        chain = list(events.read(db, scope.number, subject=id))
         published = commits.holding(db, scope.number, [event.seq for event in chain])
         live = memories.exists(db, scope.number, id)
+        used, wrong = signals.judged(db, scope.number, id)
         use = recalls.use_of(db, scope.number, id)
         queries = recalls.queries_for(db, scope.number, id, limit=QUERIES)
     history = []
     before = "{}"
     for event in chain:
+        if not event.op.startswith(MEMORY):
+            history.append(_told_of_line(event, published.get(event.seq)))
+            continue
         after = event.payload or "{}"
         history.append(_told(event, before, after, published.get(event.seq)))
         before = after
-    known = [event for event in chain if event.op != "memory.forget"]
+    known = [event for event in chain if event.op.startswith(MEMORY) and event.op != "memory.forget"]
     erased = all(event.payload is None for event in known)
     return Why(
         id=id,
@@ -39,10 +44,29 @@ def why(store: Database, scope: Scope, id: str) -> Why:
         recalled=use.count,
         first_recalled_at=use.first,
         last_recalled_at=use.last,
+        used=used,
+        wrong=wrong,
         queries=tuple(
             WhyQuery(query=query.text, count=query.count, last_at=query.last, best_rank=query.best_rank)
             for query in queries
         ),
+    )
+
+
+def _told_of_line(event: Event, commit: str | None) -> WhyEvent:
+    """Tell of a promotion, its end, or that it was barred."""
+    said: dict[str, Any] = json.loads(event.payload or "{}")
+    return WhyEvent(
+        event=event.seq,
+        at=event.at,
+        operation=event.op.removeprefix("promotion."),
+        actor=event.actor,
+        cause=event.cause,
+        commit=commit,
+        reason=said.get("reason"),
+        score=said.get("score"),
+        sweep=said.get("sweep"),
+        erased=event.payload is None,
     )
 
 
@@ -54,7 +78,7 @@ def _told(event: Event, before: str, after: str, commit: str | None) -> WhyEvent
     return WhyEvent(
         event=event.seq,
         at=event.at,
-        operation=event.op.removeprefix("memory."),
+        operation=event.op.removeprefix(MEMORY),
         actor=event.actor,
         cause=event.cause,
         version=state.get("version"),

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from nrem import clock
 from nrem.errors import Conflict, NotFound
 from nrem.model import Scope, iso
 from nrem.workspace import journal, objects, template
@@ -67,7 +68,7 @@ class Workspace:
         if self._repository is None:
             if there:
                 Files(self.root, managed=True).clear_temporary()
-                Repository.clear_locks(self.root, now=now)
+                Repository.clear_locks(self.root, now=now, booted=clock.booted_at())
                 self._repository = Repository.open(self.root)
             else:
                 self._repository = Repository.create(self.root)

@@ -6,7 +6,7 @@ A memory's number in the state files is the seq of its first event, so it is kno
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from nrem.model import Counts, Event, Published, Scope, StateRecord
@@ -146,7 +146,7 @@ def was_forgotten(db: Connection, scope: int, subject: str) -> bool:
 def _is_forgotten(db: Connection, scope: int, subject: str, seq: int) -> bool:
     row = db.execute(
         "select op from events indexed by idx_events_subject"
-        " where scope = ? and subject = ? and seq <= ? order by seq desc limit 1",
+        " where scope = ? and subject = ? and seq <= ? and op like 'memory.%' order by seq desc limit 1",
         (scope, subject, seq),
     ).fetchone()
     return row is not None and row[0] == "memory.forget"
@@ -214,6 +214,14 @@ def record(db: Connection, scope: int, made: Collection[Published], mark: Waterm
         "insert into watermarks (scope, seq, commit_id, recall) values (?, ?, ?, ?) on conflict (scope)"
         " do update set seq = excluded.seq, commit_id = excluded.commit_id, recall = excluded.recall",
         (scope, mark.seq, mark.commit, mark.recall),
+    )
+
+
+def count_files(db: Connection, scope: int, files: Mapping[str, int]) -> None:
+    """Note how many files commits change, by the commits' ids."""
+    db.executemany(
+        "update commits set files = ? where scope = ? and id = ?",
+        [(number, scope, commit) for commit, number in files.items()],
     )
 
 

@@ -38,6 +38,10 @@ class WhyEvent:
     changes: tuple[FieldChange, ...] = ()
     commit: str | None = None
     """The commit that has it; None when it is not in git yet."""
+    reason: str | None = None
+    """Why it got or lost its line in MEMORY.md; this and what follows up to sweep only there."""
+    score: float | None = None
+    sweep: str | None = None
     erased: bool = False
 
 
@@ -60,6 +64,9 @@ class Why:
     """How often it was in an answer, as far as recalls are kept."""
     first_recalled_at: Moment | None = None
     last_recalled_at: Moment | None = None
+    used: int = 0
+    """How often it was marked as of use in an answer, and as wrong, as far as recalls are kept."""
+    wrong: int = 0
     queries: tuple[WhyQuery, ...] = ()
 
 

@@ -83,7 +83,7 @@ def _recall(recall: dict[str, Any], needle: Needle) -> dict[str, Any]:
     changed: dict[str, Any] = {}
     query, hits = recall.get("query"), recall.get("hits")
     if isinstance(query, str) and query != ERASED and needle.is_asked_by(query):
-        changed["query"] = ERASED
+        changed |= {"query": ERASED, "question": 0}  # the hash of its terms would confirm a guess
     if isinstance(hits, list):
         left = [hit for hit in hits if not (isinstance(hit, list) and hit[:1] == [needle.id])]
         if left != hits:

@@ -77,23 +77,20 @@ def _link(mark: Path, lock: Path, wait: float) -> None:
         time.sleep(_PAUSE)
 
 
-def clear_stale(git: Path, *, now: float) -> tuple[str, ...]:
+def clear_stale(git: Path, *, now: float, booted: float | None = None) -> tuple[str, ...]:
     """Remove the locks that a killed process left, and return their names.
 
     Only for the holder of the daemon's lock, before its first commit: ours are removed whatever their age,
-    those of others once they are older than an hour.
+    those of others once they are older than an hour, or than the machine's start: no process outlives that.
     """
+    oldest = now - STALE if booted is None else max(now - STALE, booted)
     marks = git / MARKS
     ours = {(stat.st_dev, stat.st_ino) for mark in marks.glob("*") for stat in (mark.lstat(),)}
     removed = []
     for lock in _lock_files(git):
         stat = lock.lstat()
         # git makes no lock for the index of a pack; dulwich does.
-        if (
-            lock.name.endswith(".idx.lock")
-            or (stat.st_dev, stat.st_ino) in ours
-            or now - stat.st_mtime > STALE
-        ):
+        if lock.name.endswith(".idx.lock") or (stat.st_dev, stat.st_ino) in ours or stat.st_mtime < oldest:
             lock.unlink()
             removed.append(lock.relative_to(git).as_posix())
     for mark in marks.glob("*"):

@@ -128,13 +128,16 @@ class Repository:
     # Writing
 
     @staticmethod
-    def clear_locks(root: Path, *, now: int) -> tuple[str, ...]:
+    def clear_locks(root: Path, *, now: int, booted: int | None = None) -> tuple[str, ...]:
         """Remove what killed processes left, and return the names of their locks.
 
-        Only for the holder of the daemon's lock, before it opens the repository.
+        `booted` is when the machine was started, if that is known. Only for the holder of the daemon's lock,
+        before it opens the repository.
         """
         objects.clear_unfinished(root / ".git" / "objects" / "pack")
-        return locks.clear_stale(root / ".git", now=now / 1000)
+        return locks.clear_stale(
+            root / ".git", now=now / 1000, booted=None if booted is None else booted / 1000
+        )
 
     def commit(
         self,

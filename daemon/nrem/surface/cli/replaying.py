@@ -70,6 +70,8 @@ def why_command(id: str, agent: str | None, as_json: bool) -> None:
         f"In {count(told['recalled'], 'answer', 'answers')}, first {when(told['first_recalled_at'])},"
         f" last {when(told['last_recalled_at'])}:"
     )
+    if told["used"] or told["wrong"]:
+        click.echo(f"    marked as used {told['used']}x, as wrong {told['wrong']}x")
     for query in told["queries"]:
         click.echo(f"    {query['count']}x, at best place {query['best_rank']}: {_short(query['query'])}")
 
@@ -82,6 +84,9 @@ def _details(event: dict[str, Any]) -> Iterator[str]:
     origin = {name: event[name] for name in ("ingress", "source", "session", "trust") if event[name]}
     if origin:
         yield ", ".join(f"{name} {clean(value)}" for name, value in origin.items())
+    if event["reason"]:
+        score = f" (score {event['score']:.3f})" if event["score"] is not None else ""
+        yield f"its line in MEMORY.md: {clean(event['reason'])}{score}"
     for change in event["changes"]:
         yield f"{change['field']}: {_short(change['before'])} -> {_short(change['after'])}"
 
