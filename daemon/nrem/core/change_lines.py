@@ -9,8 +9,8 @@ from nrem.clock import Clock
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
-from nrem.errors import Conflict
-from nrem.model import By, Caller
+from nrem.errors import Conflict, Denied
+from nrem.model import By, Caller, Trust
 from nrem.policy import memory_doc
 from nrem.store import memories, promotions, scopes, sweeps
 from nrem.store.driver import Connection
@@ -28,6 +28,7 @@ def decide_proposal(
     dreamer: Dreamer, id: str, *, accepted: bool, caller: Caller, clock: Clock
 ) -> ProposalDecided:
     """Do what a proposal says, or see to it that it is not made again; Conflict when it no longer fits."""
+    _refuse_untrusted(caller)
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
     if accepted:
@@ -39,6 +40,12 @@ def decide_proposal(
         proposal = promotions.get_proposal(db, number, id)
         promotions.decide(db, number, id, "accepted" if accepted else "rejected", now=by.now)
         memory = memories.get(db, number, proposal.memory)
+        if accepted and memory.version != proposal.version:
+            raise Conflict(
+                f"memory {memory.id} was changed since this was proposed",
+                hint="nrem dream makes a proposal of what it says now",
+                code="proposal_stale",
+            )
         promotes = proposal.verdict == "promote"
         if accepted and promotes:
             grounds = Grounds(sweep=proposal.sweep, reason=ACCEPTED, score=proposal.score)
@@ -58,6 +65,7 @@ def decide_proposal(
 
 def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Undone:
     """Take back what a sweep did to lines that are as it left them; say which ones are not."""
+    _refuse_untrusted(caller)
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause="undo", now=clock.now())
     found = look(dreamer)
@@ -99,6 +107,15 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
     if removed or restored:
         commit = _publish(dreamer, f"undo +{len(restored)} -{len(removed)} ~0", id, clock=clock)
     return Undone(sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit)
+
+
+def _refuse_untrusted(caller: Caller) -> None:
+    if caller.trust is not Trust.TRUSTED:
+        raise Denied(
+            "only a trusted caller decides about lines of MEMORY.md",
+            hint="ask the owner",
+            code="untrusted",
+        )
 
 
 def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:

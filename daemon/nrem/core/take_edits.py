@@ -72,6 +72,8 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
                 raise
             _remove(dreamer, id, clock=clock)  # another memory says so already: that one gets the line
             _promote(dreamer, str(error.details["id"]), clock=clock)
+        else:
+            _vouch(dreamer, id, clock=clock)  # somebody who is not trusted may have edited it before
 
 
 def _add(dreamer: Dreamer, line: Line, *, clock: Clock) -> None:
