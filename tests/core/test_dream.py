@@ -444,7 +444,7 @@ def test_a_removed_line_does_not_come_back(call: Call, clock: ManualClock, file:
         assert ids[0] not in lines()
     assert call("get_memory", agent="ana", id=ids[0])["memory"]["content"] == FACTS[0]
     explained = call("explain_dream", agent="ana", id=ids[0])
-    assert explained["reason"] == "a person removed its line"
+    assert explained["reason"] == "its line was removed, rejected or undone"
     call("pin_memory", agent="ana", id=ids[0])
     call("dream", agent="ana")
     assert ids[0] in lines()
@@ -561,6 +561,19 @@ def test_undo_takes_back_what_nobody_changed_since(
         call("undo_sweep", agent="ana", sweep=sweep)
     assert before != file.read_bytes()
     assert new not in lines()
+
+
+def test_undo_leaves_lines_that_a_sweep_since_took_in_as_changed(
+    call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    ids = facts(call)
+    sweep = call("dream", agent="ana")["sweep"]
+    clock.advance(seconds=1)
+    file.write_text(file.read_text().replace("short replies", "long replies"))
+    call("dream", agent="ana")
+    undone = call("undo_sweep", agent="ana", sweep=sweep)
+    assert undone["left"] == [{"id": ids[3], "reason": "it has changed since"}]
+    assert lines() == {ids[3]: "Luis prefers Spanish and long replies"}
 
 
 @pytest.mark.rows(110)

@@ -10,11 +10,11 @@ from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
 from nrem.errors import Conflict, Denied
-from nrem.model import By, Caller, Trust
+from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
 from nrem.store import memories, promotions, scopes, sweeps
 from nrem.store.driver import Connection
-from nrem.store.promotions import Grounds, Proposal
+from nrem.store.promotions import Grounds, Promotion, Proposal
 from nrem.wire import LeftAlone, ProposalDecided, Undone
 
 ACCEPTED = "a person accepted it"
@@ -84,11 +84,13 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
             memory = promotion.memory
             if memory in touched:
                 left.append(LeftAlone(id=memory, reason=EDITED))
-            elif memory not in live or promotion.demoted_at is not None:
-                left.append(LeftAlone(id=memory, reason=OTHERWISE if memory in live else GONE))
+            elif memory not in live:
+                left.append(LeftAlone(id=memory, reason=GONE))
+            elif _is_other(known := memories.get(db, number, memory), promotion):
+                left.append(LeftAlone(id=memory, reason=OTHERWISE))
             else:
                 promotions.demote(db, number, memory, grounds, by)
-                promotions.bar(db, number, memory, memories.get(db, number, memory).version, grounds, by)
+                promotions.bar(db, number, memory, known.version, grounds, by)
                 removed.append(memory)
         for promotion in promotions.ended_by(db, number, id):
             memory = promotion.memory
@@ -116,6 +118,11 @@ def _refuse_untrusted(caller: Caller) -> None:
             hint="ask the owner",
             code="untrusted",
         )
+
+
+def _is_other(memory: Memory, promotion: Promotion) -> bool:
+    """Tell whether a line went since it was given, or its memory was edited or pinned."""
+    return promotion.demoted_at is not None or memory.updated_at > promotion.promoted_at
 
 
 def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:

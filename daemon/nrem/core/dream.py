@@ -174,7 +174,7 @@ def _proposals(
 def _report(gathered: Gathered, plan: Plan) -> dict[str, Any]:
     """Return what the ledger keeps of a sweep: numbers and ids, never a text."""
     return {
-        "changes": [_change(decision) for decision in plan.decisions if decision.verdict in _CHANGES],
+        "changes": [_change(decision) for decision in _ranked(plan) if decision.verdict in _CHANGES],
         "kept": sum(decision.verdict is Verdict.KEEP for decision in plan.decisions),
         "misses": [
             {"id": miss.id, "reason": miss.reason, "score": miss.score.p, "lacks": miss.lacks}
@@ -185,6 +185,11 @@ def _report(gathered: Gathered, plan: Plan) -> dict[str, Any]:
         "characters": plan.characters,
         "room": gathered.room.characters,
     }
+
+
+def _ranked(plan: Plan) -> list[Decision]:
+    """Return the decisions, the lines that have a place first and in their order."""
+    return sorted(plan.decisions, key=lambda decision: decision.rank or len(plan.decisions) + 1)
 
 
 def _change(decision: Decision) -> dict[str, Any]:

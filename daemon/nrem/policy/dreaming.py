@@ -165,7 +165,7 @@ def obstacle(candidate: Candidate, *, kinds: frozenset[Kind] = KINDS) -> str | N
     if not candidate.trusted:
         return "it comes from an untrusted source"
     if candidate.barred:
-        return "a person removed its line"
+        return "its line was removed, rejected or undone"
     if candidate.superseded_by is not None:
         return f"it was replaced by {candidate.superseded_by}"
     if candidate.expired:

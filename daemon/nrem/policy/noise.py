@@ -23,7 +23,8 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"\bHEARTBEAT(?:_OK|\.md)\b|\bNO_REPLY\b|^\W{0,8}heartbeat\s*(?:[:.!-]|$)"
         r"|^(?:all (?:systems|checks|services)\b.{0,40}(?:normal|ok|green|clear|passed|nominal)"
         r"|nothing (?:to report|new|needs attention|pending)\b.{0,40}"
-        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here))\W{0,8}$",
+        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here)"
+        r"|no (?:new|unread) (?:messages|e?mails)(?:[.,;!].{0,40})?)\W{0,8}$",
         re.IGNORECASE | re.MULTILINE,
     ),
     "chatter of a schedule": re.compile(

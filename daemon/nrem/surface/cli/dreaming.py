@@ -82,7 +82,8 @@ def status(agent: str | None, as_json: bool) -> None:
         changes = f"+{last['promoted']} -{last['demoted']} ~{last['superseded']}"
         click.echo(f"Last sweep {last['sweep']} at {when(last['started_at'])}: {changes}.")
     since = found["days_since_promotion"]
-    ago = "none was ever promoted" if since is None else f"the last came {count(since, 'day', 'days')} ago"
+    ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
+    ago = "none was ever promoted" if since is None else ago
     room = f"{found['characters']} of {found['room']} characters"
     click.echo(f"{count(found['lines'], 'line', 'lines')} in MEMORY.md, {room}; {ago}.")
     _show_misses(found)
@@ -213,9 +214,9 @@ def _show_outcome(outcome: dict[str, Any]) -> None:
 
 def _show_misses(found: dict[str, Any]) -> None:
     for miss in found["misses"]:
-        click.echo(f"Almost: {line(miss['text'] or '(gone)', 60)} ({clean(miss['reason'])})")
+        click.echo(f"Nearest without a line: {line(miss['text'] or '(gone)', 60)} ({clean(miss['reason'])})")
     for reason, number in sorted(found["rejected"].items()):
-        click.echo(f"No chance: {number}, because {clean(reason)}")
+        click.echo(f"Left out: {number}, because {clean(reason)}")
 
 
 def _waiting(agent: str, *, hidden: bool) -> Any:
