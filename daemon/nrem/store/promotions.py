@@ -83,7 +83,7 @@ def demote(db: Connection, scope: int, id: str, grounds: Grounds, by: By) -> Non
     """End a memory's promotion; nothing happens when it has none."""
     if find_active(db, scope, id) is None:
         return
-    payload = {"sweep": grounds.sweep, "reason": grounds.reason}
+    payload = {"sweep": grounds.sweep, "reason": grounds.reason, "score": grounds.score}
     fold(db, scope, events.record(db, scope, "promotion.demote", id, payload, by))
 
 

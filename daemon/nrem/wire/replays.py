@@ -36,6 +36,10 @@ class WhyEvent:
     trust: str | None = None
     session: str | None = None
     changes: tuple[FieldChange, ...] = ()
+    reason: str | None = None
+    """This and what follows up to score: why its line in MEMORY.md came, went or is not wanted."""
+    sweep: str | None = None
+    score: float | None = None
     commit: str | None = None
     """The commit that has it; None when it is not in git yet."""
     erased: bool = False
@@ -57,7 +61,9 @@ class Why:
     state: Literal["live", "forgotten", "erased"]
     events: tuple[WhyEvent, ...]
     recalled: int
-    """How often it was in an answer, as far as recalls are kept."""
+    """How often it was in an answer, as far as recalls are kept; and how often it was marked there."""
+    used: int = 0
+    wrong: int = 0
     first_recalled_at: Moment | None = None
     last_recalled_at: Moment | None = None
     queries: tuple[WhyQuery, ...] = ()

@@ -70,6 +70,8 @@ def why_command(id: str, agent: str | None, as_json: bool) -> None:
         f"In {count(told['recalled'], 'answer', 'answers')}, first {when(told['first_recalled_at'])},"
         f" last {when(told['last_recalled_at'])}:"
     )
+    if told["used"] or told["wrong"]:
+        click.echo(f"    marked {told['used']}x as used, {told['wrong']}x as wrong")
     for query in told["queries"]:
         click.echo(f"    {query['count']}x, at best place {query['best_rank']}: {_short(query['query'])}")
 
@@ -79,6 +81,10 @@ def _details(event: dict[str, Any]) -> Iterator[str]:
         yield "erased"
     if event["content"] is not None:
         yield _short(event["content"])
+    if event["reason"] is not None:
+        score = "" if event["score"] is None else f", score {event['score']:.3f}"
+        sweep = f", sweep {event['sweep']}" if event["sweep"] else ""
+        yield f"{clean(event['reason'])}{score}{sweep}"
     origin = {name: event[name] for name in ("ingress", "source", "session", "trust") if event[name]}
     if origin:
         yield ", ".join(f"{name} {clean(value)}" for name, value in origin.items())
