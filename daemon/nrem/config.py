@@ -99,6 +99,13 @@ def _remote(value: str) -> str:
     return value
 
 
+def _time_of_day(value: str) -> str:
+    """A time such as 03:00, or the word never."""
+    if value != "never" and not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", value):
+        raise ValueError("must be a time such as 03:00, or never")
+    return value
+
+
 Limit = Annotated[Annotated[int, Field(ge=1)] | None, BeforeValidator(_none)]
 Port = Annotated[Annotated[int, Field(ge=1, le=65535)] | None, BeforeValidator(_none)]
 OptionalText = Annotated[str | None, BeforeValidator(_none)]
@@ -110,6 +117,7 @@ Interval = Literal["after_session", "after_autonomous", "manual"]
 Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "ollama"]
 ChatProvider = Literal["", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
+TimeOfDay = Annotated[str, AfterValidator(_time_of_day)]
 RemoteUrl = Annotated[str, AfterValidator(_remote)]
 
 
@@ -245,6 +253,8 @@ class Dream(_Section):
     kinds: Kinds = Field(
         ("semantic", "fact", "conversation"), description="Kinds of memories that get lines."
     )
+    at: TimeOfDay = Field("03:00", description="When a sweep begins by itself each night, or never.")
+    idle_minutes: int = Field(10, ge=0, description="Minutes without a write before such a sweep begins.")
 
 
 class Config(_Section):

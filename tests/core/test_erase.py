@@ -296,6 +296,20 @@ def test_old_commit_ids_are_still_understood(call: Call, root: Path, id: str) ->
 
 
 @pytest.mark.rows(114)
+def test_a_line_in_memory_md_and_the_diary_go_with_it(app: App, call: Call, root: Path) -> None:
+    id = call("remember", agent="ana", content=OLD, pinned=True)["id"]
+    other = call("remember", agent="ana", content="Marta keeps the keys", pinned=True)["id"]
+    call("dream", agent="ana")
+    assert OLD in (root / "MEMORY.md").read_text()
+    call("erase_memory", agent="ana", id=id)
+    assert holders(app.home, TOLD) == set()
+    assert f"Marta keeps the keys <!-- m:{other} -->" in (root / "MEMORY.md").read_text()
+    check_whole(app, root)
+    call("dream", agent="ana")
+    assert {f["level"] for f in call("verify", agent="ana")["findings"]} == {"ok"}
+
+
+@pytest.mark.rows(114)
 def test_recalls_in_git_lose_what_repeats_the_text(app: App, call: Call, root: Path, id: str) -> None:
     call("recall", agent="ana", query=NEW)
     app.store.settle()

@@ -16,7 +16,7 @@ from nrem.core import rebuild, reembed
 from nrem.errors import Corrupt, NotFound, Unavailable
 from nrem.model import Event, Rebuilt
 from nrem.runtime.app import App
-from nrem.store import driver, events
+from nrem.store import driver, events, promotions
 from workspace.workshop import check_clean, git
 
 
@@ -48,6 +48,8 @@ def look(app: App, agent: str) -> dict[str, Any]:
             (number,),
         )
         ended = [tuple(row) for row in versions]
+        promoted = promotions.active(db, number)
+        barred = promotions.bars(db, number)
     return {
         "export": call("export_memories", agent=agent, limit=1000),
         "configs": call("list_agent_configs", agent=agent),
@@ -58,6 +60,8 @@ def look(app: App, agent: str) -> dict[str, Any]:
         ],
         "chain": chain,
         "ended": ended,
+        "promoted": promoted,
+        "barred": barred,
     }
 
 
@@ -89,7 +93,9 @@ def test_a_store_that_is_gone_comes_back_from_git(
     app.store.settle()
     call("remember", agent="ana", content="and so the recall is committed")
     call("checkpoint", agent="ana")
+    assert call("dream", agent="ana")["commit"] is not None
     before = {agent: look(app, agent) for agent in ("ana", "ben")}
+    assert before["ana"]["promoted"]
     used = call("get_memory", agent="ana", id=asked["hits"][0]["memory"]["id"])
     root = home / "workspaces/ana"
     state = state_of(root)

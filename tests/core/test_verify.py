@@ -79,6 +79,11 @@ def test_what_is_as_it_should_be_is_said_to_be(call: Call, root: Path, wrong: Wr
         ("update memories set id = 'x' where rowid = 10", "NR045", "by the events it should not be"),
         ("delete from memory_versions where ended_seq = 203", "NR045", "the version of memory"),
         ("update agent_configs set message = 'else'", "NR045", "configuration"),
+        (
+            "insert into memory_promotions (scope, memory_id, promoted_at, reason) values (1, 'x', 0, '')",
+            "NR045",
+            "with a line in MEMORY.md",
+        ),
         ("update scopes set memory_count = 7 where scope = 1", "NR045", "said to have 7 memories"),
         ("delete from memories_fts where rowid = 10", "NR046", "is not in it"),
         ("update events set actor = 'mallory' where scope = 1 and seq = 9", "NR044", "event 9 does not fit"),

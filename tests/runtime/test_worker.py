@@ -42,7 +42,7 @@ def listed(app: App) -> list[Job]:
         return jobs.list_(db, state=None, limit=10_000)
 
 
-def worker(app: App, run: Callable[[App, Work], None], ticks: Ticks | None = None) -> Worker:
+def worker(app: App, run: Callable[[App, Work], int | None], ticks: Ticks | None = None) -> Worker:
     return Worker(app, {"k": JobKind(run=run)}, monotonic=ticks or Ticks())
 
 
@@ -55,6 +55,20 @@ def test_a_job_is_done_with_what_it_is_for(app: App) -> None:
     assert seen == [("ana", "a"), ("ana", "b")]
     assert [job.state for job in listed(app)] == ["done", "done"]
     assert app.tally.results == {("k", "done"): 2}
+
+
+def test_a_job_can_say_that_it_is_not_the_time_for_it(app: App, clock: ManualClock) -> None:
+    waits = [NOON + 60_000, NOON + 120_000]
+    one = worker(app, lambda app, work: waits.pop(0) if waits else None)
+    add(app, "a")
+    assert (one.run_one(), one.run_one()) == (True, False)
+    clock.advance(seconds=60)
+    assert (one.run_one(), one.run_one()) == (True, False)
+    clock.advance(seconds=60)
+    assert (one.run_one(), one.run_one()) == (True, False)
+    [job] = listed(app)
+    assert (job.state, job.attempts) == ("done", 1)
+    assert app.tally.results == {("k", "postponed"): 2, ("k", "done"): 1}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nrem.errors import Corrupt
-from nrem.store import checks, events, memories, scopes
+from nrem.store import checks, events, memories, promotions, scopes
 from nrem.store.driver import Connection
 from nrem.workspace.history import History, fold
 
@@ -27,6 +27,8 @@ def check_rows(db: Connection, scope: int) -> Iterator[str]:
     history = fold(events.read(db, scope))
     yield from _compare_memories(history, checks.memory_seqs(db, scope))
     yield from _compare_versions(history, checks.versions(db, scope))
+    if checks.promoted_by_events(db, scope) != set(promotions.active(db, scope)):
+        yield "the memories with a line in MEMORY.md are not those that its events say"
     if scopes.configs(db, scope) != checks.configs_by_events(db, scope):
         yield "the versions of its configuration are not what its events say"
     if (kept := scopes.count(db, scope)) != (there := checks.count(db, scope)):

@@ -7,10 +7,14 @@ from dataclasses import dataclass
 
 from nrem.config import Config
 from nrem.core.prune import prune
-from nrem.model import Scope
+from nrem.model import Caller, Scope
 from nrem.policy.schedule import Cron, Schedule
 from nrem.runtime.app import App
+from nrem.store import events
 from nrem.store.jobs import Claim
+
+MINUTE = 60_000
+SCHEDULE = Caller(actor="nrem", ingress="schedule")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,10 +29,31 @@ class Work:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobKind:
-    run: Callable[[App, Work], None]
-    """Does it, and does it again without harm: a job can be begun more than once."""
+    run: Callable[[App, Work], int | None]
+    """Does it, and does it again without harm: a job can be begun more than once.
+
+    Returns when to come again, if this is not the time for it.
+    """
     schedule: Callable[[Config], Schedule | None] = lambda settings: None
     """When it is due for an agent with these settings."""
+
+
+def _dream(app: App, work: Work) -> int | None:
+    idle = app.settings(work.scope).dream.idle_minutes * MINUTE
+    with app.store.reading() as db:
+        quiet_at = events.last_at(db, work.scope.number) + idle
+    if app.clock.now() < quiet_at:
+        return quiet_at
+    app.dream(work.scope, caller=SCHEDULE)
+    return None
+
+
+def _nightly(settings: Config) -> Schedule | None:
+    """Return when a sweep begins by itself, if it does."""
+    if settings.dream.mode == "off" or settings.dream.at == "never":
+        return None
+    hour, minute = settings.dream.at.split(":")
+    return Cron(expression=f"{int(minute)} {int(hour)} * * *", zone=settings.time.zone)
 
 
 def _prune(app: App, work: Work) -> None:
@@ -36,6 +61,7 @@ def _prune(app: App, work: Work) -> None:
 
 
 KINDS: Mapping[str, JobKind] = {
+    "dream": JobKind(run=_dream, schedule=_nightly),
     "prune": JobKind(
         run=_prune, schedule=lambda settings: Cron(expression="40 3 * * *", zone=settings.time.zone)
     ),

@@ -85,7 +85,10 @@ class Worker:
                 scope=self._app.scope(claim.agent),
                 renew=functools.partial(self._renew, claim),
             )
-            self._kinds[claim.kind].run(self._app, work)
+            later = self._kinds[claim.kind].run(self._app, work)
+            if later is not None:
+                self._app.store.write(lambda db: jobs.postpone(db, claim, later))
+                return "postponed"
             self._app.store.write(lambda db: jobs.finish(db, claim, now=self._app.clock.now()))
         except Exception as error:  # the loop goes on, whatever a job does
             if isinstance(error, Conflict) and error.code == "job_taken_over":

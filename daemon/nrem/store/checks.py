@@ -89,6 +89,17 @@ def configs_by_events(db: Connection, scope: int) -> list[AgentConfig]:
     return [AgentConfig(**json.loads(row[0]), actor=row[1], at=row[2]) for row in rows]
 
 
+def promoted_by_events(db: Connection, scope: int) -> set[str]:
+    """Return the memories whose last promotion, by the events, has not ended."""
+    rows = db.execute(
+        "select subject from (select subject, op, max(seq) from events where scope = ?"
+        " and op in ('promotion.promote', 'promotion.demote') group by subject)"
+        " where op = 'promotion.promote'",
+        (scope,),
+    )
+    return {row[0] for row in rows}
+
+
 def unindexed(db: Connection, scope: int) -> list[str]:
     """Return the memories of a scope that the keyword index lacks."""
     rows = db.execute(

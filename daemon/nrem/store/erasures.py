@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nrem.model import By, Memory, NewCommit, Scope
 from nrem.policy.erasing import ERASED, Needle
-from nrem.store import events, memories, search
+from nrem.store import events, memories, promotions, search
 from nrem.store.driver import Connection, Row
 
 _SELECT = (
@@ -150,8 +150,17 @@ def erase_rows(db: Connection, erasure: Erasure, asked: list[int]) -> Erased:
         (scope, *key),
     ).rowcount
     versions = db.execute("delete from memory_versions where scope = ? and id = ?", key).rowcount
-    db.execute("delete from recall_events where scope = ? and memory_id = ?", key)
-    db.executemany("update recalls set query = ? where rowid = ?", [(ERASED, row) for row in asked])
+    for table in ("recall_events", "recall_uses", "recall_sums"):
+        db.execute(f"delete from {table} where scope = ? and memory_id = ?", key)
+    db.executemany(
+        "update recalls set query = ?, question = 0 where rowid = ?", [(ERASED, row) for row in asked]
+    )
+    db.executemany(
+        "update recall_events set question = 0 where scope = ?"
+        " and recall_id = (select id from recalls where rowid = ?)",
+        [(scope, row) for row in asked],
+    )
+    promotions.drop_line(db, scope, erasure.id)
     return Erased(events=emptied, versions=versions, recalls=len(asked), commits=_rename_commits(db, erasure))
 
 

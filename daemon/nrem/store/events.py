@@ -62,6 +62,12 @@ def get(db: Connection, scope: int, seq: int) -> Event | None:
     return Event(**dict(row)) if row else None
 
 
+def last_at(db: Connection, scope: int) -> int:
+    """Return when a scope's last event was."""
+    row = db.execute("select at from events where scope = ? order by seq desc limit 1", (scope,)).fetchone()
+    return int(row[0])
+
+
 def seq_at(db: Connection, scope: int, at: int) -> int:
     """Return the last event that had happened at a time; 0 when none had."""
     # From the newest back: times are in the order of the chain, and what is asked for is mostly recent.

@@ -136,6 +136,16 @@ def finish(db: Connection, claim: Claim, *, now: int) -> None:
     )
 
 
+def postpone(db: Connection, claim: Claim, due_at: int) -> None:
+    """Put a job back until later, as if it had not been claimed; Conflict when it was taken over."""
+    hold(db, claim)
+    db.execute(
+        "update jobs set state = 'queued', lease_until = null, attempts = attempts - 1, due_at = ?"
+        " where id = ?",
+        (due_at, claim.id),
+    )
+
+
 def fail(db: Connection, claim: Claim, error: str, *, now: int) -> bool:
     """Note that a job failed, to be tried later; False when it is dead. Conflict when it was taken over."""
     hold(db, claim)

@@ -268,6 +268,21 @@ def _proposal(row: Row) -> Proposal:
 # The block
 
 
+def drop_line(db: Connection, scope: int, id: str) -> None:
+    """Take the line of a memory that is erased out of what is kept of the block."""
+    known = block(db, scope)
+    if known is None:
+        return
+    mark = f"m:{id}".encode()
+    written, intended = (
+        b"".join(line for line in text.splitlines(keepends=True) if mark not in line)
+        for text in (known.written, known.intended)
+    )
+    db.execute(
+        "update memory_blocks set written = ?, intended = ? where scope = ?", (written, intended, scope)
+    )
+
+
 def block(db: Connection, scope: int) -> Block | None:
     """Return what nrem last wrote between the markers; None before the first time."""
     row = db.execute("select written, intended from memory_blocks where scope = ?", (scope,)).fetchone()

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from nrem.model import Ended, Event, Scope, StateRecord
 from nrem.policy.chain import canonical
-from nrem.store import memories
+from nrem.store import memories, promotions
 from nrem.store.driver import Connection
 
 STEP = 500
@@ -72,6 +72,7 @@ def _put_events(db: Connection, scope: int, events: Sequence[Event]) -> None:
         ],
     )  # fmt: skip
     for event in events:
+        promotions.fold(db, scope, event)
         if event.op == "agent.config" and event.payload is not None:
             told = json.loads(event.payload)
             db.execute(

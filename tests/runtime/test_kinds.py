@@ -1,0 +1,86 @@
+"""What the daemon does each night by itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from builders import Call, ManualClock
+from nrem.config import Config
+from nrem.policy.schedule import Cron
+from nrem.runtime.app import App
+from nrem.runtime.kinds import KINDS
+from nrem.runtime.scheduler import Scheduler
+from nrem.runtime.worker import Worker
+from workspace.workshop import check_clean, git
+
+DAY = 86_400
+
+
+@pytest.fixture
+def night(app: App, clock: ManualClock) -> tuple[Scheduler, Worker]:
+    """A scheduler that has seen the evening, and a worker."""
+    scheduler = Scheduler(app, KINDS)
+    scheduler.tick(clock.now())
+    return scheduler, Worker(app, KINDS)
+
+
+def work_off(worker: Worker) -> None:
+    while worker.run_one():
+        pass
+
+
+@pytest.mark.rows(87, 88)
+def test_a_sweep_runs_each_night(
+    app: App, call: Call, clock: ManualClock, home: Path, night: tuple[Scheduler, Worker]
+) -> None:
+    scheduler, worker = night
+    call("remember", agent="ana", content="Luis prefers Spanish and short replies", pinned=True)
+    for _ in range(3):
+        clock.advance(days=1)
+        scheduler.tick(clock.now())
+        work_off(worker)
+    root = home / "workspaces" / "ana"
+    assert "Luis prefers Spanish" in (root / "MEMORY.md").read_text()
+    assert git(root, "log", "--format=%s").count("dream:") == 1  # nothing new, no second one
+    check_clean(root)
+    assert len(call("list_sweeps", agent="ana")["sweeps"]) == 1
+    done = call("list_jobs", limit=100)["jobs"]
+    assert [job["state"] for job in done if job["kind"] == "dream"] == ["done"] * 6  # of two agents
+
+
+@pytest.mark.rows(88)
+def test_it_waits_while_the_agent_is_at_work(
+    app: App, call: Call, clock: ManualClock, night: tuple[Scheduler, Worker]
+) -> None:
+    scheduler, worker = night
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Luis prefers Spanish and short replies", pinned=True)
+    scheduler.tick(clock.now())
+    work_off(worker)
+    assert call("list_sweeps", agent="ana")["sweeps"] == []
+    clock.advance(seconds=9 * 60)
+    call("remember", agent="ana", content="and tea")
+    clock.advance(seconds=60)
+    work_off(worker)
+    assert call("list_sweeps", agent="ana")["sweeps"] == []
+    clock.advance(seconds=9 * 60)
+    work_off(worker)
+    assert len(call("list_sweeps", agent="ana")["sweeps"]) == 1
+
+
+@pytest.mark.rows(88)
+@pytest.mark.parametrize("dream", [{"mode": "off"}, {"at": "never"}])
+def test_off_and_never_plan_nothing(dream: dict[str, str]) -> None:
+    assert KINDS["dream"].schedule(Config.model_validate({"dream": dream})) is None
+
+
+@pytest.mark.rows(88)
+def test_the_time_is_that_of_the_zone() -> None:
+    planned = KINDS["dream"].schedule(
+        Config.model_validate({"dream": {"at": "23:05"}, "time": {"zone": "Europe/Madrid"}})
+    )
+    assert isinstance(planned, Cron)
+    assert (planned.expression, ZoneInfo(planned.zone)) == ("5 23 * * *", ZoneInfo("Europe/Madrid"))
