@@ -17,7 +17,7 @@ OWN, LINES = "memory.", "promotion."
 
 
 def why(store: Database, scope: Scope, id: str) -> Why:
-    """Return a memory's events with their commits, those of its line too, and its use; of forgotten ones too."""
+    """Return a memory's events with their commits, those of its line too, and its use; also if forgotten."""
     store.settle()  # the newest use may not be written yet
     with store.reading() as db:
         memories.first_seq(db, scope.number, id)
