@@ -20,6 +20,7 @@ Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
 
 LABELS = ["session", "room", "user", "source", "trigger", "legacy_id"]
+BESIDE_THE_ID: dict[str, dict[str, Any]] = {"edit_memory": {"category": "x"}, "bisect": {"query": "x"}}
 BY_ID = [name for name, o in OPERATIONS.items() if {"agent", "id"} <= o.takes.model_fields.keys()]
 
 
@@ -179,7 +180,7 @@ def test_any_text_as_an_id_is_not_found_or_refused(call: Call, chain: Chain, ope
     before = chain("ana")
     for text in HOSTILE:
         with pytest.raises(NotFound if is_label(text) else InvalidField):
-            call(operation, agent="ana", id=text, **({"category": "x"} if operation == "edit_memory" else {}))
+            call(operation, agent="ana", id=text, **BESIDE_THE_ID.get(operation, {}))
     assert chain("ana") == before
 
 

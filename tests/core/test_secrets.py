@@ -13,6 +13,7 @@ import pytest
 from builders import Call, HashEmbedder
 from nrem.errors import InvalidField, NotFound, NremError
 from nrem.model import Event
+from nrem.runtime.app import App
 
 Get = Callable[..., dict[str, Any]]
 Chain = Callable[[str], list[Event]]
@@ -94,9 +95,10 @@ CATEGORIES: dict[str, tuple[str, str]] = {
 @pytest.mark.parametrize("edited", [False, True])
 @pytest.mark.parametrize("key", CATEGORIES, ids=lambda key: CATEGORIES[key][1])
 def test_a_secret_in_a_category_is_replaced_and_the_category_is_a_slug_still(
-    call: Call, get: Get, on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, key: str, edited: bool
+    app: App, call: Call, get: Get, on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, key: str, edited: bool
 ) -> None:
     monkeypatch.setenv("NREM_SECRETS__LITERALS", '["Blue Heron 42"]')
+    app.reload()
     rule, slug = CATEGORIES[key]
     answer = call("remember", agent="ana", content="a text", **({} if edited else {"category": key}))
     if edited:
@@ -275,10 +277,11 @@ def test_a_refused_secret_in_a_batch_names_its_item_and_nothing_is_written(call:
 @pytest.mark.rows(103)
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_configured_text_is_a_secret_in_every_field(
-    call: Call, get: Get, on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, field: str
+    app: App, call: Call, get: Get, on_disk: OnDisk, monkeypatch: pytest.MonkeyPatch, field: str
 ) -> None:
     literal = "Blue Heron 42"
     monkeypatch.setenv("NREM_SECRETS__LITERALS", json.dumps([literal]))
+    app.reload()
     given, kept = (
         json.loads(json.dumps(value).replace(old, new))
         for value, old, new in zip(

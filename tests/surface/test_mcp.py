@@ -42,6 +42,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "recall": {"query": "tea"},
     "list_memories": {"limit": 3},
     "checkpoint": {"note": "before the release"},
+    "dream": {"dry_run": True},
     "memory_history": {"limit": 100, "include_diff": True},
     "dream": {"dry_run": True},
     "dream_status": {},

@@ -72,7 +72,7 @@ def test_hits_are_shown_best_first_each_with_what_it_is(nrem: Nrem) -> None:
 
 def test_recall_answers_in_json(answer: Answer, recalled: Recalled, lisbon: str) -> None:
     found = answer("recall", "Lisbon", "--limit", "1")
-    assert list(found) == ["recall_id", "hits", "mode", "degraded", "notes"]
+    assert list(found) == ["recall_id", "hits", "mode", "degraded", "notes", "as_of"]
     [hit] = found["hits"]
     memory = recalled(lisbon, 1)
     assert hit == {"memory": memory["memory"], "explain": None}
