@@ -44,7 +44,6 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "checkpoint": {"note": "before the release"},
     "dream": {"dry_run": True},
     "memory_history": {"limit": 100, "include_diff": True},
-    "dream": {"dry_run": True},
     "dream_status": {},
     "memory": {"action": "recall", "query": "tea"},
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -35,12 +36,14 @@ log = logging.getLogger("nrem.app")
 
 
 class Tally:
-    """How jobs ended since this process began."""
+    """How jobs and sweeps ended since this process began."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.results: Counter[tuple[str, str]] = Counter()
         self.takeovers = 0
+        self.sweeps: Counter[str] = Counter()
+        self.sweep_seconds = 0.0
 
     def claimed(self, *, taken_over: bool) -> None:
         with self._lock:
@@ -49,6 +52,11 @@ class Tally:
     def ended(self, kind: str, result: str) -> None:
         with self._lock:
             self.results[kind, result] += 1
+
+    def swept(self, result: str, seconds: float) -> None:
+        with self._lock:
+            self.sweeps[result] += 1
+            self.sweep_seconds += seconds
 
 
 class App:
@@ -208,7 +216,14 @@ class App:
 
     def dream(self, scope: Scope, *, dry_run: bool = False, caller: Caller) -> Dreamed:
         """Choose anew what stands in an agent's MEMORY.md; see core.dream."""
-        return dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+        begun, result = time.monotonic(), "failed"
+        try:
+            dreamed = dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+            result = "changed" if dreamed.commit else "unchanged" if dreamed.sweep else "none"
+            return dreamed
+        finally:
+            if not dry_run:
+                self.tally.swept(result, time.monotonic() - begun)
 
     def unfinished_sweeps(self) -> list[Scope]:
         """Return the agents with a sweep that was applied and is not published."""
