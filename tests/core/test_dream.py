@@ -160,7 +160,12 @@ def test_off_means_off(app: App, call: Call, file: Path, chain: Chain) -> None:
     configure(call, mode="off")
     file.write_bytes(file.read_bytes().replace(b"nrem:begin -->\n", b"nrem:begin -->\n- a line of mine\n"))
     before, events = file.read_bytes(), chain("ana")
+    writes: list[int] = []
+    app.store.on_commit = lambda seconds, good, bad: writes.append(good + bad)
     dreamed = call("dream", agent="ana")
+    call("dream", agent="ana", dry_run=True)
+    call("dream_status", agent="ana")
+    assert writes == []
     assert (dreamed["sweep"], "off" in dreamed["note"]) == (None, True)
     assert (file.read_bytes(), chain("ana")) == (before, events)
     assert call("dream_status", agent="ana")["due"] is False

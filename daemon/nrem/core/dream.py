@@ -165,7 +165,7 @@ def _proposals(
             state="open",
             at=clock.now(),
         )
-        for decision in plan.decisions
+        for decision in _ranked(plan)
         if decision.verdict in (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SUPERSEDE)
         and (decision.id, gathered.versions[decision.id], decision.verdict.value) not in rejected
     ]
