@@ -76,7 +76,7 @@ def promoted(app: App, agent: str = "ana") -> set[str]:
 # What a sweep does
 
 
-@pytest.mark.rows(87, 109)
+@pytest.mark.rows(87, 90, 109)
 def test_a_sweep_gives_lines_and_commits_them(
     app: App, call: Call, chain: Chain, lines: Lines, file: Path
 ) -> None:
