@@ -68,10 +68,11 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
 
     dreamer.store.write(begin)
     try:
-        found = look(dreamer)
-        memory_file.keep_base(dreamer.store, scope, found)
-        if found.edits:
-            found = take_edits(dreamer, found, clock=clock)
+        with dreamer.workspace.lock:  # a publish would bring lines up to date that are being compared
+            found = look(dreamer)
+            memory_file.keep_base(dreamer.store, scope, found)
+            if found.edits:
+                found = take_edits(dreamer, found, clock=clock)
         gathered = gather(dreamer, found, now=now)
         _, plan = gathered.decide()
         report = _report(gathered, plan)
