@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from builders import Call, ManualClock, caller_of
+from candidates import NOISE
 from nrem.core.dreamer import look
 from nrem.core.gather import gather
 from nrem.errors import Conflict, Denied, NotFound
@@ -169,6 +170,27 @@ def test_off_means_off(app: App, call: Call, file: Path, chain: Chain) -> None:
     assert (dreamed["sweep"], "off" in dreamed["note"]) == (None, True)
     assert (file.read_bytes(), chain("ana")) == (before, events)
     assert call("dream_status", agent="ana")["due"] is False
+
+
+def test_noise_and_a_sweep_s_own_output_get_no_line(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    ids = facts(call)
+    for text in filter(None, NOISE):
+        call("remember", agent="ana", content=text)
+    call("dream", agent="ana")
+    assert lines().keys() == set(ids)
+    clock.advance(days=1)
+    [page] = (file.parent / "dreams").rglob("*.md")
+    diary, written = page.read_text(), memory_doc.split(file.read_bytes()).block or b""
+    assert "Left out:" in diary
+    items = diary.replace("\n- ", "\n\n- ").split("\n\n")
+    own = [diary, file.read_text(), written.decode(), *filter(None, items), *written.decode().splitlines()]
+    for number, text in enumerate(text for text in own if "m:" in text or " sweep " in text):
+        call("remember", agent="ana", content=text, kind="fact", importance=0.9, tags=[str(number)])
+    dreamed = call("dream", agent="ana")
+    assert dreamed["sweep"] is not None
+    assert lines().keys() == set(ids)
 
 
 def test_a_fresh_store_promotes_what_is_pinned_and_what_tells_much(call: Call, lines: Lines) -> None:
