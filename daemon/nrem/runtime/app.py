@@ -25,7 +25,7 @@ from nrem.models.embeddings import Embedder
 from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
 from nrem.store.vectors import EmbeddingModelChanged
-from nrem.wire import CheckpointMade, Dreamed
+from nrem.wire import CheckpointMade, Dreamed, Job
 
 T = TypeVar("T")
 
@@ -79,6 +79,7 @@ class App:
         self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
         self.tally = Tally()
+        self.on_job: Callable[[], None] = lambda: None  # whoever does jobs is told of one that cannot wait
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
@@ -224,6 +225,12 @@ class App:
         finally:
             if not dry_run:
                 self.tally.swept(result, time.monotonic() - begun)
+
+    def retry_job(self, id: str) -> Job:
+        """Queue a dead job anew, to be begun at once."""
+        job = jobs.retry(self.store, id, clock=self.clock)
+        self.on_job()
+        return job
 
     def unfinished_sweeps(self) -> list[Scope]:
         """Return the agents with a sweep that was applied and is not published."""

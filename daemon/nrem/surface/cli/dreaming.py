@@ -109,8 +109,9 @@ def explain(id: str, agent: str | None, as_json: bool) -> None:
     rows = [[name, f"{value:+.3f}"] for name, value in sorted(found["terms"].items())]
     rows.append(["sum", f"{sum(found['terms'].values()):+.3f}"])
     table("Term", "Log-odds", rows=rows)
-    place = f"number {found['rank']}" if found["rank"] else "none of the lines"
-    click.echo(f"P(needed again) {found['score']:.3f}; {place} of {found['candidates']} candidates.")
+    place = f"number {found['rank']} of the lines" if found["rank"] else "without a line"
+    among = count(found["candidates"], "candidate", "candidates")
+    click.echo(f"P(needed again) {found['score']:.3f}; {place}, among {among}.")
     for way in found["would_change"]:
         click.echo(f"What would change it: {clean(way)}")
 
