@@ -333,11 +333,6 @@ class Methods(abc.ABC):
         found: wire.Embedded = self._run("embed", {"texts": texts})
         return found
 
-    def reembed(self) -> wire.Reembedded:
-        """Make the next vectors of the configured embedder; the old serve till all are there."""
-        found: wire.Reembedded = self._run("reembed", {})
-        return found
-
     def export_memories(
         self,
         *,
@@ -629,23 +624,6 @@ class Methods(abc.ABC):
         found: wire.Diagnosis = self._run("verify", {"agent": agent})
         return found
 
-    def prune(self, *, agent: str | None = None, days: int | None = None) -> wire.Pruned:
-        """Delete the records of old recalls; what they say of memories is summed up first."""
-        found: wire.Pruned = self._run("prune", {"agent": agent, "days": days})
-        return found
-
-    def list_jobs(
-        self, *, state: Literal["queued", "running", "done", "dead"] | None = None, limit: int | None = None
-    ) -> wire.Jobs:
-        """List what is done in the background, newest first."""
-        found: wire.Jobs = self._run("list_jobs", {"state": state, "limit": limit})
-        return found
-
-    def retry_job(self, id: str) -> wire.Job:
-        """Queue a job anew that failed too often."""
-        found: wire.Job = self._run("retry_job", {"id": id})
-        return found
-
     def dream(self, *, agent: str | None = None, dry_run: bool | None = None) -> wire.Dreamed:
         """Choose anew what stands in MEMORY.md: what proved useful comes, what did not goes."""
         found: wire.Dreamed = self._run("dream", {"agent": agent, "dry_run": dry_run})
@@ -684,6 +662,28 @@ class Methods(abc.ABC):
     def reject_proposal(self, proposal: str, *, agent: str | None = None) -> wire.ProposalDecided:
         """Refuse what a sweep proposed; it is not proposed again."""
         found: wire.ProposalDecided = self._run("reject_proposal", {"agent": agent, "proposal": proposal})
+        return found
+
+    def reembed(self) -> wire.Reembedded:
+        """Make the next vectors of the configured embedder; the old serve till all are there."""
+        found: wire.Reembedded = self._run("reembed", {})
+        return found
+
+    def prune(self, *, agent: str | None = None, days: int | None = None) -> wire.Pruned:
+        """Delete the records of old recalls; what they say of memories is summed up first."""
+        found: wire.Pruned = self._run("prune", {"agent": agent, "days": days})
+        return found
+
+    def list_jobs(
+        self, *, state: Literal["queued", "running", "done", "dead"] | None = None, limit: int | None = None
+    ) -> wire.Jobs:
+        """List what is done in the background, newest first."""
+        found: wire.Jobs = self._run("list_jobs", {"state": state, "limit": limit})
+        return found
+
+    def retry_job(self, id: str) -> wire.Job:
+        """Queue a job anew that failed too often."""
+        found: wire.Job = self._run("retry_job", {"id": id})
         return found
 
     def create_backup(self) -> model.Backup:

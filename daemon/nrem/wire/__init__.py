@@ -95,6 +95,7 @@ from nrem.wire.memories import (
     Versions,
 )
 from nrem.wire.openapi import openapi
+from nrem.wire.operation import Operation
 from nrem.wire.replays import (
     Bisect,
     Bisected,
@@ -106,7 +107,7 @@ from nrem.wire.replays import (
     WhyEvent,
     WhyQuery,
 )
-from nrem.wire.table import OPERATIONS, Operation
+from nrem.wire.table import OPERATIONS
 from nrem.wire.workspaces import (
     Checkpoint,
     CheckpointMade,

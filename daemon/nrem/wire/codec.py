@@ -16,7 +16,7 @@ from nrem.errors import InputError, InvalidField
 from nrem.wire.common import Input
 from nrem.wire.fields import DEPTH
 from nrem.wire.memories import Draft
-from nrem.wire.table import Operation
+from nrem.wire.operation import Operation
 
 
 def read(model: type[Input], body: Mapping[str, Any]) -> Input:

@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 from nrem.wire.codec import adapter
-from nrem.wire.table import OPERATIONS, Operation
+from nrem.wire.operation import Operation
+from nrem.wire.table import OPERATIONS
 
 
 def openapi(version: str) -> dict[str, Any]:
