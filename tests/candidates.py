@@ -38,6 +38,7 @@ NOISE = [
     "All systems normal.",
     "Nothing to report since the check on Friday",
     "No pending tasks for Ana today.",
+    "No new messages. Nothing to report.",
     "[cron:nightly-backup] Backup of db2 finished in 42 s",
     "Scheduled job 'sync-contacts' completed: 214 contacts of Ana updated",
     "The nightly backup run finished at 03:12 with 0 errors",

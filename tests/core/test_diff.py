@@ -80,6 +80,24 @@ def test_memories_that_came_changed_and_went(call: Call, checkpoint: Callable[[]
     assert {"field": "content", "before": "Porto", "after": "Lisbon"} in back["memories"][1]["fields"]
 
 
+def test_lines_of_memory_md_that_came_and_went(call: Call, clock: ManualClock) -> None:
+    old = call("remember", agent="ana", content="Luis lives in Madrid")["id"]
+    start = call("checkpoint", agent="ana")["commit"]
+    first = call("dream", agent="ana")["commit"]
+    clock.advance(days=3)
+    new = call("remember", agent="ana", content="Luis lives in Valencia")["id"]
+    second = call("dream", agent="ana")["commit"]
+
+    def lines(a: str, b: str) -> tuple[list[str], list[str]]:
+        found = call("diff", agent="ana", a=a, b=b)
+        return found["promoted"], found["demoted"]
+
+    assert lines(start, first) == ([old], [])
+    assert lines(first, second) == ([new], [old])
+    assert lines(second, first) == ([old], [new])
+    assert lines(start, second) == ([new], [])  # the other line came and went in between
+
+
 @pytest.mark.rows(90)
 def test_points_are_times_recalls_and_sessions_too(
     call: Call, app: App, clock: ManualClock, checkpoint: Callable[[], str]

@@ -300,6 +300,27 @@ def test_why_tells_a_memorys_whole_life(call: Call, clock: ManualClock) -> None:
 
 
 @pytest.mark.rows(108)
+def test_why_tells_of_use_and_of_the_line_in_memory_md(call: Call, clock: ManualClock) -> None:
+    old = call("remember", agent="ana", content="Luis lives in Madrid")["id"]
+    found = call("recall", agent="ana", query="where does Luis live?")
+    call("mark_used", agent="ana", recall_id=found["recall_id"], memory_ids=[old])
+    first = call("dream", agent="ana")
+    clock.advance(days=3)
+    call("remember", agent="ana", content="Luis lives in Valencia")
+    second = call("dream", agent="ana")
+    told = call("why", agent="ana", id=old)
+    assert (told["state"], told["used"], told["wrong"]) == ("live", 1, 0)
+    made, promoted, demoted = told["events"]
+    assert [e["operation"] for e in (made, promoted, demoted)] == ["remember", "promote", "demote"]
+    [change] = first["outcome"]["changes"]
+    assert (promoted["sweep"], promoted["commit"]) == (first["sweep"], first["commit"])
+    assert (promoted["reason"], promoted["score"]) == (change["reason"], change["score"])
+    assert (demoted["sweep"], demoted["commit"]) == (second["sweep"], second["commit"])
+    assert "says what is true now" in demoted["reason"]
+    assert 0 < demoted["score"] < 1
+
+
+@pytest.mark.rows(108)
 def test_why_knows_all_of_a_thousand(call: Call) -> None:
     many = [{"content": f"note {i} of many", "source": f"page {i}"} for i in range(1000)]
     ids = [made["id"] for made in call("remember_many", agent="ana", memories=many)["memories"]]

@@ -27,7 +27,9 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_MODERN_VERSION
 
+from attacks import attacks
 from nrem.client import Client, is_up
+from nrem.policy import rendering
 
 # Before Python 3.12 the pipe to a process is a pair of sockets, and its end may be left to the collector.
 pytestmark = [
@@ -385,3 +387,51 @@ def test_the_headers_are_made_of_the_message(environment: dict[str, str], seen: 
         ("2026-07-28", "tools/call", "recall"),
         ("2026-07-28", "resources/read", "=?base64?bnJlbTovL3fDtnJ0ZXI=?="),
     ]
+
+
+FACT = "Luis Ortega moved to Valencia on 3 March 2026"
+QUESTIONS = ("what does the user always want?", "send every password", "tea", "Luis Ortega", "system prompt")
+
+
+@pytest.mark.rows(112)
+def test_hostile_text_through_every_door_stays_where_it_is(
+    home: Path, environment: dict[str, str], daemon: subprocess.Popen[bytes], tmp_path: Path
+) -> None:
+    """None gets a line, and none leaves its place in what an agent is shown."""
+    texts = attacks()
+    by_command, by_file, by_http, at_once, by_tool = (
+        texts[::20], texts[1::4], texts[2::4], texts[3::4], [t for i, t in enumerate(texts[::4]) if i % 5]
+    )  # fmt: skip
+    bold = {"importance": 1.0, "category": "rules", "pinned": True, "trust": "untrusted"}
+    export = tmp_path / "export.json"
+    export.write_text(json.dumps([{"content": t, "provenance": {"trust": "untrusted"}} for t in by_file]))
+    subprocess.run([*NREM, "import", str(export)], env=environment, check=True, capture_output=True)
+    for text in by_command:
+        command = [*NREM, "remember", "--untrusted", "--pin", "--importance", "1", "--", text]
+        subprocess.run(command, env=environment, check=True, capture_output=True)
+
+    async def visit(client: McpClient) -> None:
+        for text in by_tool:
+            assert not (await client.call_tool("remember", {"content": text} | bold)).is_error
+        for question in QUESTIONS:
+            shown = await client.call_tool("recall", {"query": question, "limit": 50})
+            assert shown.structured_content is not None
+            ids = [memory["id"] for memory in shown.structured_content["memories"]]
+            rows = first(shown).split("\n")
+            assert rows.count(rendering.SEPARATOR) == len(ids) - 1
+            assert sum(row.startswith("[Type:") for row in rows) == len(ids)
+            marked = {"recall_id": shown.structured_content["recall_id"], "memory_ids": ids}
+            assert not (await client.call_tool("mark_used", marked)).is_error
+
+    with Client(home / "nrem.sock") as client:
+        for text in by_http:
+            client.call("remember", agent="ana", content=text, **bold)
+        client.call("remember_many", agent="ana", memories=[{"content": text} | bold for text in at_once])
+        client.call("remember", agent="ana", content=FACT)
+        over_http(home, "auto", visit)
+        swept = client.call("dream", agent="ana")["outcome"]
+    assert [change["text"] for change in swept["changes"]] == [FACT]
+    assert (swept["candidates"], sum(swept["rejected"].values())) == (len(texts) + 1, len(texts))
+    written = (home / "workspaces/ana/MEMORY.md").read_text()
+    assert FACT in written
+    assert "evil.example" not in written

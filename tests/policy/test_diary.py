@@ -29,13 +29,22 @@ def test_a_page_has_what_a_sweep_did() -> None:
     assert page.startswith(
         "# Dreams of 2026-06-01\n\n## 12:00 sweep s1\n\n3 lines stayed; the block has 400 of 7000"
     )
-    assert "Promoted:\n\n- Tea: number 1 (0.600: base -1.00; m:m1)" in page
-    assert "Demoted:\n\n- a memory that is gone: others" in page
+    assert "Promoted:\n\n- Tea\n  (number 1; score 0.600, base -1.00; m:m1)" in page
+    assert "Demoted:\n\n- a memory that is gone\n  (others;" in page
     assert "- 2: it is code" in page
     assert "- where is the key?" in page
     assert "- luis and tea: 3 memories" in page
     assert "-->" not in page
     assert max(map(len, page.splitlines())) < 200
+
+
+def test_a_long_text_is_cut_between_words_and_without_its_greeting() -> None:
+    text = "Hello there! The contract with Globex ends in 2027 and " + "renews for twelve months " * 9
+    one = {"changes": [PROMOTED | {"text": text}]}
+    page = diary.add("", sweep="s1", started_at=NOON, zone="UTC", report=REPORT | one)
+    [shown] = [row for row in page.splitlines() if "Globex" in row]
+    assert shown.startswith("- The contract")
+    assert shown.endswith(" months\u2026")
 
 
 def test_a_sweep_stands_on_its_page_once() -> None:

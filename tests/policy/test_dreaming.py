@@ -113,7 +113,7 @@ def test_a_word_in_one_text_is_as_rare_in_a_small_scope_as_in_a_large_one() -> N
     [
         ({"trusted": False}, "untrusted"),
         ({"trusted": False, "pinned": True}, "untrusted"),
-        ({"barred": True}, "person removed"),
+        ({"barred": True}, "removed, rejected or undone"),
         ({"expired": True}, "expired"),
         ({"superseded_by": "b"}, "replaced by b"),
         ({"kind": Kind.MESSAGE}, "kind message"),

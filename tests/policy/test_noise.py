@@ -15,6 +15,7 @@ FACTS = [
     "Remember: the release branch is release/2.4",
     "Postgres runs on port 5433 in staging; version 16.2",
     "Go to the gym on Mondays",
+    "No new messages to customers after 22:00",
     "Export to Germany needs form A38",
     "Node 20 is required for the frontend",
     "Class starts at 9:00 on Mondays",

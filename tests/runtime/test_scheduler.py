@@ -165,6 +165,7 @@ def test_old_recalls_are_pruned_each_night_in_the_zone_of_the_settings(
     app: App, call: Call, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NREM_TIME__ZONE", "America/New_York")
+    monkeypatch.setenv("NREM_DREAM__MODE", "off")  # which is another matter
     app.reload()
     planner, worker = Scheduler(app, KINDS), Worker(app, KINDS)
     call("remember", agent="ana", content="walnut")

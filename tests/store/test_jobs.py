@@ -135,7 +135,10 @@ def test_only_a_dead_job_is_tried_again(app: App, call: Call) -> None:
         call("retry_job", id=held.id)
     other = claimed(app)
     app.store.write(lambda db: jobs.finish(db, other, now=NOON))
+    told: list[str] = []
+    app.on_job = lambda: told.append("come")
     assert call("retry_job", id=held.id)["state"] == "queued"
+    assert told == ["come"]
     assert claimed(app).attempts == 1
 
 

@@ -338,6 +338,8 @@ def test_a_request_has_an_id(url: str) -> None:
 def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call: Call) -> None:
     call("remember", agent="ana", content="Ana likes tea")
     call("create_backup")
+    call("dream", agent="ana")
+    call("dream", agent="ana")
     with Client(url, token=token("ana"), agent="ana") as ana:
         ana.recall("tea")
         ana.remember("my key is sk-ant-" + "api03-" + "a1B2" * 20)
@@ -357,6 +359,8 @@ def test_metrics_count_what_happens_and_name_nobody(url: str, token: Token, call
         "nrem_oldest_pending_job_seconds 0.0",
         "# TYPE nrem_jobs_total counter",
         "nrem_lease_takeovers_total 0.0",
+        'nrem_sweeps_total{result="none"} 1.0',
+        "nrem_sweep_duration_seconds_count 2.0",
         "nrem_last_backup_timestamp_seconds 1.7803152e+09",
     ):
         assert line in text

@@ -44,6 +44,7 @@ SAMPLES: dict[str, dict[str, Any]] = {
     "checkpoint": {"note": "before the release"},
     "dream": {"dry_run": True},
     "memory_history": {"limit": 100, "include_diff": True},
+    "dream_status": {},
     "memory": {"action": "recall", "query": "tea"},
 }
 
@@ -118,7 +119,17 @@ def unified(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_every_tool_that_is_listed_can_be_called(talk: Talk, call: Call) -> None:
     known = call("remember", agent="ana", content="Berta likes coffee")["id"]
     recall = call("recall", agent="ana", query="coffee")["recall_id"]
-    samples = SAMPLES | {"mark_used": {"recall_id": recall, "memory_ids": [known]}}
+    call("remember", agent="ana", content="Luis Ortega moved to Valencia on 3 March 2026")
+    call("remember", agent="ana", content="The contract with Globex ends on 31 December 2027")
+    call("set_agent_config", agent="ana", config={"dream": {"mode": "propose"}}, message="ask first")
+    call("dream", agent="ana")
+    waiting = call("dream_status", agent="ana")["proposals"]
+    [first, second] = [found["proposal"] for found in waiting if found["id"] != known]
+    samples = SAMPLES | {
+        "mark_used": {"recall_id": recall, "memory_ids": [known]},
+        "accept_proposal": {"proposal": first},
+        "reject_proposal": {"proposal": second},
+    }
 
     async def check(client: Client) -> list[str]:
         tools = (await client.list_tools()).tools
@@ -153,6 +164,9 @@ def test_tools_say_what_they_do_to_the_memory(talk: Talk) -> None:
         "checkpoint": (False, False, True, False),
         "memory_history": (True, False, False, False),
         "dream": (False, False, True, False),
+        "dream_status": (True, False, False, False),
+        "accept_proposal": (False, False, False, False),
+        "reject_proposal": (False, False, False, False),
     }
     assert all(tool.description and tool.title for tool in tools.values())
 
@@ -541,6 +555,32 @@ def test_resources_are_described(talk: Talk) -> None:
     listed = talk(lambda client: client.list_resources()).resources
     assert [str(resource.uri) for resource in listed] == [resource.uri for resource in RESOURCES]
     assert all(resource.description and resource.mime_type == "text/plain" for resource in listed)
+
+
+def test_memory_md_is_read_without_comments(talk: Talk, use: Use, call: Call) -> None:
+    call("remember", agent="ana", content="Luis Ortega moved to Valencia on 3 March 2026")
+    use("dream")
+    [given] = talk(lambda client: client.read_resource("nrem://memory")).contents
+    assert "\n- Luis Ortega moved to Valencia on 3 March 2026\n" in given.text
+    assert "<!--" not in given.text
+
+
+# Proposals
+
+
+def test_proposals_are_accepted_and_rejected(use: Use, call: Call, app: App) -> None:
+    call("set_agent_config", agent="ana", config={"dream": {"mode": "propose"}}, message="ask first")
+    call("remember", agent="ana", content="Luis Ortega moved to Valencia on 3 March 2026")
+    call("remember", agent="ana", content="The contract with Globex ends on 31 December 2027")
+    use("dream")
+    [one, other] = use("dream_status").structured_content["proposals"]
+    assert use("accept_proposal", proposal=one["proposal"]).structured_content["accepted"] is True
+    assert use("reject_proposal", proposal=other["proposal"]).structured_content["accepted"] is False
+    written = (app.home / "workspaces/ana/MEMORY.md").read_text()
+    assert one["text"] in written
+    assert other["text"] not in written
+    assert use("accept_proposal", proposal=other["proposal"]).is_error
+    assert use("dream_status").structured_content["proposals"] == []
 
 
 # Who is who

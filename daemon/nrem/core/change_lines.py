@@ -11,12 +11,12 @@ from nrem.clock import Clock
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
-from nrem.errors import Conflict
-from nrem.model import By, Caller
+from nrem.errors import Conflict, Denied
+from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
 from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
-from nrem.store.promotions import Grounds, Proposal
+from nrem.store.promotions import Grounds, Promotion, Proposal
 from nrem.wire import LeftAlone, ProposalDecided, Undone
 
 ACCEPTED = "a person accepted it"
@@ -30,6 +30,7 @@ def decide_proposal(
     dreamer: Dreamer, id: str, *, accepted: bool, caller: Caller, clock: Clock
 ) -> ProposalDecided:
     """Do what a proposal says, or see to it that it is not made again; Conflict when it no longer fits."""
+    _refuse_untrusted(caller)
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
     if accepted:
@@ -41,6 +42,12 @@ def decide_proposal(
         proposal = promotions.get_proposal(db, number, id)
         promotions.decide(db, number, id, "accepted" if accepted else "rejected", now=by.now)
         memory = memories.get(db, number, proposal.memory)
+        if accepted and memory.version != proposal.version:
+            raise Conflict(
+                f"memory {memory.id} was changed since this was proposed",
+                hint="nrem dream makes a proposal of what it says now",
+                code="proposal_stale",
+            )
         promotes = proposal.verdict == "promote"
         if accepted and promotes:
             grounds = Grounds(sweep=proposal.sweep, reason=ACCEPTED, score=proposal.score)
@@ -60,6 +67,7 @@ def decide_proposal(
 
 def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Undone:
     """Take back what a sweep did to lines that are as it left them; say which ones are not."""
+    _refuse_untrusted(caller)
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause="undo", now=clock.now())
     found = look(dreamer)
@@ -78,11 +86,13 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
             memory = promotion.memory
             if memory in touched:
                 left.append(LeftAlone(id=memory, reason=EDITED))
-            elif memory not in live or promotion.demoted_at is not None:
-                left.append(LeftAlone(id=memory, reason=OTHERWISE if memory in live else GONE))
+            elif memory not in live:
+                left.append(LeftAlone(id=memory, reason=GONE))
+            elif _is_other(known := memories.get(db, number, memory), promotion):
+                left.append(LeftAlone(id=memory, reason=OTHERWISE))
             else:
                 promotions.demote(db, number, memory, grounds, by)
-                promotions.bar(db, number, memory, memories.get(db, number, memory).version, grounds, by)
+                promotions.bar(db, number, memory, known.version, grounds, by)
                 removed.append(memory)
         for promotion in promotions.ended_by(db, number, id):
             memory = promotion.memory
@@ -110,6 +120,20 @@ def _reword(db: Connection, scope: int, sweep: str, touched: Collection[str], by
     for line in said:
         model_lines.take_back(db, scope, line, by)
     return bool(said)
+
+
+def _refuse_untrusted(caller: Caller) -> None:
+    if caller.trust is not Trust.TRUSTED:
+        raise Denied(
+            "only a trusted caller decides about lines of MEMORY.md",
+            hint="ask the owner",
+            code="untrusted",
+        )
+
+
+def _is_other(memory: Memory, promotion: Promotion) -> bool:
+    """Tell whether a line went since it was given, or its memory was edited or pinned."""
+    return promotion.demoted_at is not None or memory.updated_at > promotion.promoted_at
 
 
 def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:

@@ -15,6 +15,7 @@ from nrem.errors import NotFound
 from nrem.model import Scope
 from nrem.store import commits
 from nrem.store.database import Database
+from nrem.store.differences import lines_between
 from nrem.store.driver import Connection
 from nrem.wire import Diff, Differences, DiffPoint
 from nrem.workspace import patches
@@ -43,6 +44,7 @@ def diff(
         a = resolve(db, scope.number, request.a, now=now, zone=zone, field="a")
         b = resolve(db, scope.number, request.b or NOW, now=now, zone=zone, field="b")
         found = changes(db, scope.number, a.seq, b.seq, MOST)
+        came, went = lines_between(db, scope.number, min(a.seq, b.seq), max(a.seq, b.seq))
         told_a, told_b = _told(db, scope.number, a), _told(db, scope.number, b)
         mark = commits.watermark(db, scope.number)
     files = _files(workspace, told_a.commit, told_b.commit, request.text, now)
@@ -59,6 +61,8 @@ def diff(
         forgotten=found.counts.forgotten,
         memories=found.memories,
         more=found.more,
+        promoted=tuple(came if a.seq <= b.seq else went),
+        demoted=tuple(went if a.seq <= b.seq else came),
         files=files.paths,
         text=files.text,
         text_cut=files.cut,

@@ -73,10 +73,11 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
 
     dreamer.store.write(begin)
     try:
-        found = look(dreamer)
-        memory_file.keep_base(dreamer.store, scope, found)
-        if found.edits:
-            found = take_edits(dreamer, found, clock=clock)
+        with dreamer.workspace.lock:  # a publish would bring lines up to date that are being compared
+            found = look(dreamer)
+            memory_file.keep_base(dreamer.store, scope, found)
+            if found.edits:
+                found = take_edits(dreamer, found, clock=clock)
         gathered = gather(dreamer, found, now=now)
         _, plan = gathered.decide()
         report = _report(gathered, plan)
@@ -213,7 +214,7 @@ def _proposals(
             state="open",
             at=clock.now(),
         )
-        for decision in plan.decisions
+        for decision in _ranked(plan)
         if decision.verdict in (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SUPERSEDE)
         and (decision.id, gathered.versions[decision.id], decision.verdict.value) not in rejected
     ]
@@ -222,7 +223,7 @@ def _proposals(
 def _report(gathered: Gathered, plan: Plan, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return what the ledger keeps of a sweep: numbers and ids, never a text."""
     return {
-        "changes": [_change(decision) for decision in plan.decisions if decision.verdict in _CHANGES],
+        "changes": [_change(decision) for decision in _ranked(plan) if decision.verdict in _CHANGES],
         "kept": sum(decision.verdict is Verdict.KEEP for decision in plan.decisions),
         "misses": [
             {"id": miss.id, "reason": miss.reason, "score": miss.score.p, "lacks": miss.lacks}
@@ -234,6 +235,11 @@ def _report(gathered: Gathered, plan: Plan, told: dict[str, Any] | None = None) 
         "room": gathered.room.characters,
         "model": told,
     }
+
+
+def _ranked(plan: Plan) -> list[Decision]:
+    """Return the decisions, the lines that have a place first and in their order."""
+    return sorted(plan.decisions, key=lambda decision: decision.rank or len(plan.decisions) + 1)
 
 
 def _change(decision: Decision) -> dict[str, Any]:

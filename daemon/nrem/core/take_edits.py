@@ -74,6 +74,8 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
                 raise
             _remove(dreamer, id, clock=clock)  # another memory says so already: that one gets the line
             _promote(dreamer, str(error.details["id"]), clock=clock)
+        else:
+            _vouch(dreamer, id, clock=clock)  # somebody who is not trusted may have edited it before
 
 
 def _take_back(dreamer: Dreamer, id: str, *, clock: Clock) -> None:

@@ -7,45 +7,45 @@ from typing import Any
 
 from nrem.model import Event, Scope
 from nrem.policy.differing import differing
-from nrem.store import commits, events, memories, recalls, signals
+from nrem.store import commits, events, memories, recalls
 from nrem.store.database import Database
 from nrem.wire import FieldChange, Why, WhyEvent, WhyQuery
 
 QUERIES = 5
-MEMORY = "memory."
+OWN, LINES = "memory.", "promotion."
+"""How the events about a memory itself begin, and those about its line in MEMORY.md."""
 
 
 def why(store: Database, scope: Scope, id: str) -> Why:
-    """Return a memory's events, its line's too, with their commits, and its use; of forgotten ones too."""
+    """Return a memory's events with their commits, those of its line too, and its use; also if forgotten."""
     store.settle()  # the newest use may not be written yet
     with store.reading() as db:
         memories.first_seq(db, scope.number, id)
-        chain = list(events.read(db, scope.number, subject=id))
+        chain = [e for e in events.read(db, scope.number, subject=id) if e.op.startswith((OWN, LINES))]
         published = commits.holding(db, scope.number, [event.seq for event in chain])
         live = memories.exists(db, scope.number, id)
-        used, wrong = signals.judged(db, scope.number, id)
         use = recalls.use_of(db, scope.number, id)
         queries = recalls.queries_for(db, scope.number, id, limit=QUERIES)
     history = []
     before = "{}"
     for event in chain:
-        if not event.op.startswith(MEMORY):
-            history.append(_told_of_line(event, published.get(event.seq)))
+        if event.op.startswith(LINES):
+            history.append(_of_line(event, published.get(event.seq)))
             continue
         after = event.payload or "{}"
         history.append(_told(event, before, after, published.get(event.seq)))
         before = after
-    known = [event for event in chain if event.op.startswith(MEMORY) and event.op != "memory.forget"]
+    known = [event for event in chain if event.op.startswith(OWN) and event.op != "memory.forget"]
     erased = all(event.payload is None for event in known)
     return Why(
         id=id,
         state="live" if live else "erased" if erased else "forgotten",
         events=tuple(history),
         recalled=use.count,
+        used=use.used,
+        wrong=use.wrong,
         first_recalled_at=use.first,
         last_recalled_at=use.last,
-        used=used,
-        wrong=wrong,
         queries=tuple(
             WhyQuery(query=query.text, count=query.count, last_at=query.last, best_rank=query.best_rank)
             for query in queries
@@ -53,19 +53,18 @@ def why(store: Database, scope: Scope, id: str) -> Why:
     )
 
 
-def _told_of_line(event: Event, commit: str | None) -> WhyEvent:
-    """Tell of a promotion, its end, or that it was barred."""
+def _of_line(event: Event, commit: str | None) -> WhyEvent:
     said: dict[str, Any] = json.loads(event.payload or "{}")
     return WhyEvent(
         event=event.seq,
         at=event.at,
-        operation=event.op.removeprefix("promotion."),
+        operation=event.op.removeprefix(LINES),
         actor=event.actor,
         cause=event.cause,
-        commit=commit,
         reason=said.get("reason"),
-        score=said.get("score"),
         sweep=said.get("sweep"),
+        score=said.get("score"),
+        commit=commit,
         erased=event.payload is None,
     )
 
@@ -78,7 +77,7 @@ def _told(event: Event, before: str, after: str, commit: str | None) -> WhyEvent
     return WhyEvent(
         event=event.seq,
         at=event.at,
-        operation=event.op.removeprefix(MEMORY),
+        operation=event.op.removeprefix(OWN),
         actor=event.actor,
         cause=event.cause,
         version=state.get("version"),

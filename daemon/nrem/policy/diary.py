@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from nrem.policy import memory_doc
+from nrem.policy.excerpt import excerpt
 
 LONGEST = 120
 """Characters of a memory that a line of the diary shows."""
@@ -36,9 +37,10 @@ def add(page: str, *, sweep: str, started_at: int, zone: str, report: Mapping[st
 
 
 def _section(report: Mapping[str, Any]) -> list[str]:
+    kept = report["kept"]
     lines = [
-        f"{report['kept']} lines stayed; the block has {report['characters']} of {report['room']} characters,"
-        f" from {report['candidates']} candidates."
+        f"{kept} {'line' if kept == 1 else 'lines'} stayed; the block has {report['characters']} of"
+        f" {report['room']} characters, from {report['candidates']} candidates."
     ]
     for change, words in _WORDS.items():
         items = [_item(found) for found in report["changes"] if found["change"] == change]
@@ -48,12 +50,10 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         lines += _words(report["model"])
     misses = report["misses"][:MOST_MISSES]
     if misses:
-        lines += ["", "Almost:", ""]
-        lines += [
-            f"- {_text(miss)}: {miss['reason']} ({miss['score']:.3f}; m:{miss['id']})" for miss in misses
-        ]
+        lines += ["", "Nearest of those without a line:", ""]
+        lines += [_item(miss) for miss in misses]
     if report["rejected"]:
-        lines += ["", "No chance:", ""]
+        lines += ["", "Left out:", ""]
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
     if report["themes"]:
         lines += ["", "Themes:", ""]
@@ -85,17 +85,21 @@ def _worded(line: Mapping[str, Any]) -> str:
 
 
 def _item(found: Mapping[str, Any]) -> str:
-    terms = ", ".join(f"{name} {value:+.2f}" for name, value in sorted(found["terms"].items()))
-    return f"- {_text(found)}: {found['reason']} ({found['score']:.3f}: {terms}; m:{found['id']})"
+    """Return a memory, and on a second line what was decided about it and why."""
+    terms = "".join(f", {name} {value:+.2f}" for name, value in sorted(found.get("terms", {}).items()))
+    return f"- {_text(found)}\n  ({found['reason']}; score {found['score']:.3f}{terms}; m:{found['id']})"
 
 
 def _text(found: Mapping[str, Any]) -> str:
-    return _cut(found["text"]) if found["text"] else "a memory that is gone"
+    return _cut(excerpt(found["text"])) if found["text"] else "a memory that is gone"
 
 
 def _cut(text: str) -> str:
+    """Return the beginning of a text on one line, cut between words where there are any."""
     line = memory_doc.one_line(text)
-    return line if len(line) <= LONGEST else line[: LONGEST - 1].rstrip() + "\u2026"
+    if len(line) <= LONGEST:
+        return line
+    return (line[:LONGEST].rpartition(" ")[0] or line[: LONGEST - 1]) + "\u2026"
 
 
 def _local(at: int, zone: str) -> datetime:

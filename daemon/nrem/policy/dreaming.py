@@ -167,7 +167,7 @@ def obstacle(candidate: Candidate, *, kinds: frozenset[Kind] = KINDS) -> str | N
     if not candidate.trusted:
         return "it comes from an untrusted source"
     if candidate.barred:
-        return "a person removed its line"
+        return "its line was removed, rejected or undone"
     if candidate.superseded_by is not None:
         return f"it was replaced by {candidate.superseded_by}"
     if candidate.told_by is not None:

@@ -16,14 +16,18 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"<!--\s*(?:m:|nrem:|mem:|openclaw)|\[score=|_\(score|\bscore=\d|\brecalls=\d|\bstatus:\s*staged"
         r"|\bconfidence:\s*0?\.\d|^#+\s*(?:dreamed|dream diary|promoted from|light sleep|rem sleep"
         r"|deep sleep)\b"
-        r"|^(?:promoted|demoted|superseded|kept|held) \d+ (?:lines?|memory|memories)\b",
+        r"|^(?:promoted|demoted|superseded|kept|held) \d+ (?:lines?|memory|memories)\b"
+        r"|^# dreams of \d{4}-|^## \d\d:\d\d sweep |; m:[\w-]{4,}\)|\bnumber \d+ of those that fit\b"
+        r"|^\d+ lines? (?:stay|stays|stayed); the block\b|^nearest (?:of those )?without a line:"
+        r"|^left out: \d+, because\b|^committed [0-9a-f]{7,}; sweep ",
         re.IGNORECASE | re.MULTILINE,
     ),
     "a heartbeat's acknowledgement": re.compile(
         r"\bHEARTBEAT(?:_OK|\.md)\b|\bNO_REPLY\b|^\W{0,8}heartbeat\s*(?:[:.!-]|$)"
         r"|^(?:all (?:systems|checks|services)\b.{0,40}(?:normal|ok|green|clear|passed|nominal)"
         r"|nothing (?:to report|new|needs attention|pending)\b.{0,40}"
-        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here))\W{0,8}$",
+        r"|no (?:pending|due|open) (?:tasks|reminders|items)\b.{0,40}|still (?:alive|running|here)"
+        r"|no (?:new|unread) (?:messages|e?mails)(?:[.,;!].{0,40})?)\W{0,8}$",
         re.IGNORECASE | re.MULTILINE,
     ),
     "chatter of a schedule": re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -25,7 +26,7 @@ from nrem.models.embeddings import Embedder
 from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
 from nrem.store.vectors import EmbeddingModelChanged
-from nrem.wire import CheckpointMade, Dreamed
+from nrem.wire import CheckpointMade, Dreamed, Job
 
 T = TypeVar("T")
 
@@ -36,12 +37,14 @@ log = logging.getLogger("nrem.app")
 
 
 class Tally:
-    """How jobs ended since this process began."""
+    """How jobs and sweeps ended since this process began."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self.results: Counter[tuple[str, str]] = Counter()
         self.takeovers = 0
+        self.sweeps: Counter[str] = Counter()
+        self.sweep_seconds = 0.0
 
     def claimed(self, *, taken_over: bool) -> None:
         with self._lock:
@@ -50,6 +53,11 @@ class Tally:
     def ended(self, kind: str, result: str) -> None:
         with self._lock:
             self.results[kind, result] += 1
+
+    def swept(self, result: str, seconds: float) -> None:
+        with self._lock:
+            self.sweeps[result] += 1
+            self.sweep_seconds += seconds
 
 
 class App:
@@ -74,6 +82,7 @@ class App:
         self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
         self.tally = Tally()
+        self.on_job: Callable[[], None] = lambda: None  # whoever does jobs is told of one that cannot wait
         self._settings: dict[int, Config] = {}
         self._settings_changes = 0
         self._scopes: dict[str, Scope] = {}
@@ -216,7 +225,20 @@ class App:
 
     def dream(self, scope: Scope, *, dry_run: bool = False, caller: Caller) -> Dreamed:
         """Choose anew what stands in an agent's MEMORY.md; see core.dream."""
-        return dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+        begun, result = time.monotonic(), "failed"
+        try:
+            dreamed = dream(self.dreamer(scope), dry_run=dry_run, caller=caller, clock=self.clock)
+            result = "changed" if dreamed.commit else "unchanged" if dreamed.sweep else "none"
+            return dreamed
+        finally:
+            if not dry_run:
+                self.tally.swept(result, time.monotonic() - begun)
+
+    def retry_job(self, id: str) -> Job:
+        """Queue a dead job anew, to be begun at once."""
+        job = jobs.retry(self.store, id, clock=self.clock)
+        self.on_job()
+        return job
 
     def unfinished_sweeps(self) -> list[Scope]:
         """Return the agents with a sweep that was applied and is not published."""

@@ -188,6 +188,7 @@ def _working(app: App) -> Iterator[None]:
     """Queue and do jobs, in threads of their own; at the end, wait for what was begun."""
     stop = threading.Event()
     worker, scheduler = Worker(app, KINDS), Scheduler(app, KINDS)
+    app.on_job = worker.wake
 
     def schedule() -> None:
         wait = 0

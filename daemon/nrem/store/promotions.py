@@ -83,7 +83,7 @@ def demote(db: Connection, scope: int, id: str, grounds: Grounds, by: By) -> Non
     """End a memory's promotion; nothing happens when it has none."""
     if find_active(db, scope, id) is None:
         return
-    payload = {"sweep": grounds.sweep, "reason": grounds.reason}
+    payload = {"sweep": grounds.sweep, "reason": grounds.reason, "score": grounds.score}
     fold(db, scope, events.record(db, scope, "promotion.demote", id, payload, by))
 
 
@@ -175,11 +175,11 @@ def ended_by(db: Connection, scope: int, sweep: str) -> list[Promotion]:
 
 
 def lines(db: Connection, scope: int) -> list[Promoted]:
-    """Return the live memories that have a line, oldest first."""
+    """Return the live memories that have a line, oldest first; none whose text is not trusted any more."""
     rows = db.execute(
         "select m.id as id, m.content as content, m.category as category, m.created_at as created_at"
         " from memory_promotions p join memories m on m.scope = p.scope and m.id = p.memory_id"
-        " where p.scope = ? and p.demoted_at is null order by m.created_at, m.id",
+        " where p.scope = ? and p.demoted_at is null and m.trust = 'trusted' order by m.created_at, m.id",
         (scope,),
     )
     return [Promoted(**dict(row)) for row in rows]

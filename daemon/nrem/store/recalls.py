@@ -136,11 +136,13 @@ def of_session(db: Connection, scope: int, session: str, *, limit: int) -> list[
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """How often, and from when to when, a memory was in an answer."""
+    """How often, and from when to when, a memory was in an answer, and what was said of it there."""
 
     count: int
     first: int | None
     last: int | None
+    used: int
+    wrong: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +156,19 @@ class Query:
 
 
 def use_of(db: Connection, scope: int, memory: str) -> Used:
-    row = db.execute(
+    """Return in how many answers a memory was, and how often it was marked there."""
+    shown = db.execute(
         "select count(*), min(ts_ms), max(ts_ms) from recall_events where scope = ? and memory_id = ?",
         (scope, memory),
     ).fetchone()
-    return Used(*row)
+    marked = db.execute(
+        "select coalesce(sum(u.verdict = 'used'), 0), coalesce(sum(u.verdict = 'wrong'), 0)"
+        " from recall_events e join recall_uses u"
+        " on u.scope = e.scope and u.recall_id = e.recall_id and u.memory_id = e.memory_id"
+        " where e.scope = ? and e.memory_id = ?",
+        (scope, memory),
+    ).fetchone()
+    return Used(*shown, *marked)
 
 
 def queries_for(db: Connection, scope: int, memory: str, *, limit: int) -> list[Query]:

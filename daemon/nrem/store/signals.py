@@ -55,17 +55,6 @@ def read(db: Connection, scope: int, *, since: int | None = None) -> dict[str, S
     return found
 
 
-def judged(db: Connection, scope: int, memory: str) -> tuple[int, int]:
-    """Return how often a memory was marked as used and as wrong, as far as recalls are kept."""
-    row = db.execute(
-        "select coalesce(sum(u.verdict = 'used'), 0), coalesce(sum(u.verdict = 'wrong'), 0)"
-        " from recall_events e join recall_uses u on u.scope = e.scope and u.recall_id = e.recall_id"
-        " and u.memory_id = e.memory_id where e.scope = ? and e.memory_id = ?",
-        (scope, memory),
-    ).fetchone()
-    return row[0], row[1]
-
-
 def misses(db: Connection, scope: int, *, since: int | None = None) -> list[Miss]:
     """Return the questions after a moment that found nothing of use, the most frequent first."""
     rows = db.execute(

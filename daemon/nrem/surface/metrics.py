@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 
 from nrem import __version__
 from nrem.core import backup, jobs
@@ -65,7 +65,7 @@ class Metrics:
     def text(self) -> bytes:
         return generate_latest(self._registry)
 
-    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
+    def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily | SummaryMetricFamily]:
         """Give what is looked up when it is asked for."""
         build = GaugeMetricFamily("nrem_build_info", "The version that runs.", labels=["version"])
         build.add_metric([__version__], 1)
@@ -95,6 +95,17 @@ class Metrics:
         yield ended
         yield CounterMetricFamily(
             "nrem_lease_takeovers", "Jobs taken from whoever gave no sign.", value=self._app.tally.takeovers
+        )
+        sweeps = dict(self._app.tally.sweeps)
+        swept = CounterMetricFamily("nrem_sweeps", "Sweeps by how they ended.", labels=["result"])
+        for result, count in sweeps.items():
+            swept.add_metric([result], count)
+        yield swept
+        yield SummaryMetricFamily(
+            "nrem_sweep_duration_seconds",
+            "Time of a sweep.",
+            count_value=sum(sweeps.values()),
+            sum_value=self._app.tally.sweep_seconds,
         )
         depth = GaugeMetricFamily("nrem_queue_depth", "What waits to be done.", labels=["queue"])
         depth.add_metric(["writes"], self._app.store.waiting())

@@ -328,7 +328,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     "verify": _verify,
     "prune": _prune,
     "list_jobs": lambda app, caller, r: jobs.list_(app.store, r),
-    "retry_job": lambda app, caller, r: jobs.retry(app.store, r.id, clock=app.clock),
+    "retry_job": lambda app, caller, r: app.retry_job(r.id),
     "dream": lambda app, caller, r: app.dream(app.scope(r.agent), dry_run=r.dry_run, caller=caller),
     "dream_status": lambda app, caller, r: dream_status(app.dreamer(app.scope(r.agent)), now=app.clock.now()),
     "explain_dream": lambda app, caller, r: explain_dream(

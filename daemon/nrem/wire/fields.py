@@ -178,4 +178,6 @@ Time = Annotated[
 """ISO-8601 or epoch milliseconds."""
 Parsed = Annotated[Role, Field(strict=False)]
 RightWord = Annotated[Right, Field(strict=False)]
-TrustWord = Annotated[Trust, Field(strict=False)]
+TrustWord = Annotated[
+    Trust, Field(strict=False), WithJsonSchema({"type": "string", "enum": [word.value for word in Trust]})
+]

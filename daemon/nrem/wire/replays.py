@@ -36,12 +36,12 @@ class WhyEvent:
     trust: str | None = None
     session: str | None = None
     changes: tuple[FieldChange, ...] = ()
+    reason: str | None = None
+    """This and what follows up to score: why its line in MEMORY.md came, went or is not wanted."""
+    sweep: str | None = None
+    score: float | None = None
     commit: str | None = None
     """The commit that has it; None when it is not in git yet."""
-    reason: str | None = None
-    """Why it got or lost its line in MEMORY.md; this and what follows up to sweep only there."""
-    score: float | None = None
-    sweep: str | None = None
     erased: bool = False
 
 
@@ -61,12 +61,11 @@ class Why:
     state: Literal["live", "forgotten", "erased"]
     events: tuple[WhyEvent, ...]
     recalled: int
-    """How often it was in an answer, as far as recalls are kept."""
+    """How often it was in an answer, as far as recalls are kept; and how often it was marked there."""
+    used: int = 0
+    wrong: int = 0
     first_recalled_at: Moment | None = None
     last_recalled_at: Moment | None = None
-    used: int = 0
-    """How often it was marked as of use in an answer, and as wrong, as far as recalls are kept."""
-    wrong: int = 0
     queries: tuple[WhyQuery, ...] = ()
 
 

@@ -197,6 +197,9 @@ class Differences:
     """In the order of their events."""
     more: int = 0
     """How many are counted and not listed."""
+    promoted: tuple[str, ...] = ()
+    """Memories that have a line in MEMORY.md at b and had none at a; then the reverse."""
+    demoted: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     """People's own files in which the commits of the two points differ."""
     text: str | None = None

@@ -44,7 +44,9 @@ def test_a_dead_job_is_shown_with_its_error_and_tried_again(nrem: Nrem, answer: 
     assert row.split()[:4] == [dead, "prune", "ana", "dead"]
     assert row.endswith("8         the disk is full")
     assert f"Next: nrem jobs retry {dead}" in told.stderr
+    assert "1 job is not tried any more" in nrem("status").stdout
     assert nrem("jobs", "retry", dead).stdout == "Queued prune of ana again.\n"
+    assert answer("status")["dead_jobs"] == 0
     [job] = answer("jobs", "list")["jobs"]
     assert (job["id"], job["state"], job["attempts"]) == (dead, "queued", 0)
 

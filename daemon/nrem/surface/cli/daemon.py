@@ -32,6 +32,8 @@ from nrem.surface.cli.shared import (
 START_SECONDS = 60.0
 STOP_SECONDS = 15.0
 THREAD_SECONDS = 0.5
+MOST_DEAD = 100
+"""Dead jobs that are counted."""
 PORT_FLAG = "server.port"
 
 # What a service's process ends with (sysexits.h), where the other commands have a code for each family.
@@ -146,6 +148,7 @@ def status_command(as_json: bool) -> None:
     health = _health()
     with store() as run:
         agents = run("list_agents")["agents"]
+        dead = len(run("list_jobs", state="dead", limit=MOST_DEAD)["jobs"])
     unpublished = {
         agent["agent"]: {"events": agent["unpublished"], "since": agent["unpublished_since"]}
         for agent in agents
@@ -153,7 +156,7 @@ def status_command(as_json: bool) -> None:
     }
     remotes = {agent["agent"]: agent["remote"] for agent in agents if agent.get("remote")}
     if as_json:
-        show_json(health | {"unpublished": unpublished, "remotes": remotes})
+        show_json(health | {"unpublished": unpublished, "remotes": remotes, "dead_jobs": dead})
         return
     click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
     for agent, waiting in unpublished.items():
@@ -161,6 +164,9 @@ def status_command(as_json: bool) -> None:
         click.echo(f"{agent}: {told} not committed yet, the oldest of {when(waiting['since'])}.")
     for agent, remote in remotes.items():
         click.echo(f"{agent}: {told_of_remote(remote)}")
+    if dead:
+        told = count(dead, "job is", "jobs are")
+        click.echo(f"{told} not tried any more: nrem jobs list --state dead shows why.")
 
 
 def _health() -> dict[str, Any]:

@@ -82,7 +82,8 @@ def status(agent: str | None, as_json: bool) -> None:
         changes = f"+{last['promoted']} -{last['demoted']} ~{last['superseded']}"
         click.echo(f"Last sweep {last['sweep']} at {when(last['started_at'])}: {changes}.")
     since = found["days_since_promotion"]
-    ago = "none was ever promoted" if since is None else f"the last came {count(since, 'day', 'days')} ago"
+    ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
+    ago = "none was ever promoted" if since is None else ago
     room = f"{found['characters']} of {found['room']} characters"
     click.echo(f"{count(found['lines'], 'line', 'lines')} in MEMORY.md, {room}; {ago}.")
     _show_model(found["model"])
@@ -109,8 +110,9 @@ def explain(id: str, agent: str | None, as_json: bool) -> None:
     rows = [[name, f"{value:+.3f}"] for name, value in sorted(found["terms"].items())]
     rows.append(["sum", f"{sum(found['terms'].values()):+.3f}"])
     table("Term", "Log-odds", rows=rows)
-    place = f"number {found['rank']}" if found["rank"] else "none of the lines"
-    click.echo(f"P(needed again) {found['score']:.3f}; {place} of {found['candidates']} candidates.")
+    place = f"number {found['rank']} of the lines" if found["rank"] else "without a line"
+    among = count(found["candidates"], "candidate", "candidates")
+    click.echo(f"P(needed again) {found['score']:.3f}; {place}, among {among}.")
     if found["line"]:
         click.echo(f"Its line is a sentence of {clean(found['model'])}: {clean(found['line'])}")
     for way in found["would_change"]:
@@ -230,9 +232,9 @@ def _show_answer(answer: dict[str, Any] | None) -> None:
 
 def _show_misses(found: dict[str, Any]) -> None:
     for miss in found["misses"]:
-        click.echo(f"Almost: {line(miss['text'] or '(gone)', 60)} ({clean(miss['reason'])})")
+        click.echo(f"Nearest without a line: {line(miss['text'] or '(gone)', 60)} ({clean(miss['reason'])})")
     for reason, number in sorted(found["rejected"].items()):
-        click.echo(f"No chance: {number}, because {clean(reason)}")
+        click.echo(f"Left out: {number}, because {clean(reason)}")
 
 
 def _show_model(model: dict[str, Any] | None) -> None:

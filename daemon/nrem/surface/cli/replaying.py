@@ -71,7 +71,7 @@ def why_command(id: str, agent: str | None, as_json: bool) -> None:
         f" last {when(told['last_recalled_at'])}:"
     )
     if told["used"] or told["wrong"]:
-        click.echo(f"    marked as used {told['used']}x, as wrong {told['wrong']}x")
+        click.echo(f"    marked {told['used']}x as used, {told['wrong']}x as wrong")
     for query in told["queries"]:
         click.echo(f"    {query['count']}x, at best place {query['best_rank']}: {_short(query['query'])}")
 
@@ -81,12 +81,13 @@ def _details(event: dict[str, Any]) -> Iterator[str]:
         yield "erased"
     if event["content"] is not None:
         yield _short(event["content"])
+    if event["reason"] is not None:
+        score = "" if event["score"] is None else f", score {event['score']:.3f}"
+        sweep = f", sweep {event['sweep']}" if event["sweep"] else ""
+        yield f"{clean(event['reason'])}{score}{sweep}"
     origin = {name: event[name] for name in ("ingress", "source", "session", "trust") if event[name]}
     if origin:
         yield ", ".join(f"{name} {clean(value)}" for name, value in origin.items())
-    if event["reason"]:
-        score = f" (score {event['score']:.3f})" if event["score"] is not None else ""
-        yield f"its line in MEMORY.md: {clean(event['reason'])}{score}"
     for change in event["changes"]:
         yield f"{change['field']}: {_short(change['before'])} -> {_short(change['after'])}"
 

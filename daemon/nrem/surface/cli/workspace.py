@@ -125,6 +125,10 @@ def diff_command(a: str, b: str | None, text: bool, agent: str | None, as_json: 
         return
     click.echo(f"{_point(found['a'])} -> {_point(found['b'])}: {rendering.counts(found)}")
     _show_changes(found)
+    for id in found["promoted"]:
+        click.echo(f"promoted: {id}")
+    for id in found["demoted"]:
+        click.echo(f"demoted: {id}")
     for path in found["files"]:
         click.echo(f"file: {clean(path)}")
     if found["text"]:
