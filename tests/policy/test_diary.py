@@ -14,6 +14,7 @@ REPORT: dict[str, Any] = {
     "changes": [PROMOTED | {"text": "Tea"}, DEMOTED | {"text": None}],
     "kept": 3,
     "misses": [MISS],
+    "model": None,
     "rejected": {"it is code": 2},
     "themes": ["luis and tea: 3 memories"],
     "unanswered": ["where is\nthe key?"],

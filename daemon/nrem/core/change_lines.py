@@ -5,6 +5,8 @@ Everything is an ordinary event forwards; nothing in the history is taken back.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from nrem.clock import Clock
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer, look
@@ -12,7 +14,7 @@ from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
 from nrem.errors import Conflict
 from nrem.model import By, Caller
 from nrem.policy import memory_doc
-from nrem.store import memories, promotions, scopes, sweeps
+from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds, Proposal
 from nrem.wire import LeftAlone, ProposalDecided, Undone
@@ -65,7 +67,7 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
     touched = {*edits.removed, *edits.changed}
     grounds = Grounds(sweep=id, reason=f"undo of sweep {id}")
 
-    def write(db: Connection) -> tuple[list[str], list[str], list[LeftAlone]]:
+    def write(db: Connection) -> tuple[list[str], list[str], list[LeftAlone], bool]:
         number = scopes.get(db, dreamer.scope.name).number
         sweeps.refuse_open(db, number, now=by.now)
         if sweeps.get(db, number, id).undone_at is not None:
@@ -91,14 +93,23 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
             else:
                 promotions.promote(db, number, memory, Grounds(reason=grounds.reason), by)
                 restored.append(memory)
+        reworded = _reword(db, number, id, touched, by)
         sweeps.note_undone(db, number, id, now=by.now)
-        return removed, restored, left
+        return removed, restored, left, reworded
 
-    removed, restored, left = dreamer.store.write(write)
+    removed, restored, left, reworded = dreamer.store.write(write)
     commit = None
-    if removed or restored:
+    if removed or restored or reworded:
         commit = _publish(dreamer, f"undo +{len(restored)} -{len(removed)} ~0", id, clock=clock)
     return Undone(sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit)
+
+
+def _reword(db: Connection, scope: int, sweep: str, touched: Collection[str], by: By) -> bool:
+    """Take back what the model said in a sweep; tell whether it had said anything."""
+    said = [line for line in model_lines.made_by(db, scope, sweep) if line.memory not in touched]
+    for line in said:
+        model_lines.take_back(db, scope, line, by)
+    return bool(said)
 
 
 def _concerned(db: Connection, scope: int, sweep: str) -> list[str]:
@@ -116,7 +127,8 @@ def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
             return
         memory = memories.get(db, scope, proposal.memory)
         wanted = memory_file.lines(db, scope, zone=settings.time.zone)
-    text = memory_doc.line_text(memory.content, created_at=memory.created_at, zone=settings.time.zone)
+        said = model_lines.holding(db, scope).get(memory.id)
+    text = memory_file.text_of(memory, said, zone=settings.time.zone)
     section = memory_doc.section_of(memory.category)
     wanted.append(memory_doc.Line(id=memory.id, text=text, section=section))
     block = memory_file.render(found, wanted, budget=settings.dream.budget)

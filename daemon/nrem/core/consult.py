@@ -43,7 +43,7 @@ def consult(
     wanted = _estimate(prompt)
     if settings.chat.daily_tokens is not None:
         with store.reading() as db:
-            used = model_calls.tokens_since(db, _midnight(clock.now(), settings))
+            used = model_calls.tokens_since(db, midnight(clock.now(), settings))
         if used + wanted > settings.chat.daily_tokens:
             return Advice(note=f"the chat model was not asked: {used} of the day's tokens are used up")
     begun = clock.now()
@@ -83,7 +83,7 @@ def _estimate(prompt: Prompt) -> int:
     return -(-(len(prompt.task) + len(prompt.data)) // CHARACTERS_PER_TOKEN)
 
 
-def _midnight(now: int, settings: Config) -> int:
+def midnight(now: int, settings: Config) -> int:
     """Return when the day began, in the configured zone."""
     moment = datetime.fromtimestamp(now / 1000, UTC).astimezone(ZoneInfo(settings.time.zone))
     begun = moment.replace(hour=0, minute=0, second=0, microsecond=0)

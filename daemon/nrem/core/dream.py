@@ -1,8 +1,8 @@
 """One sweep of an agent's memory: what proved useful gets a line in MEMORY.md, what did not gives its up.
 
-gather -> decide -> apply in one transaction -> publish (MEMORY.md, diary, commit) -> ledger. Killed before it
-is applied, a sweep never was; killed after, finish_sweep repeats the rest, with the same bytes and no second
-commit.
+gather -> decide -> ask the chat model, if there is one -> apply in one transaction -> publish (MEMORY.md,
+diary, commit) -> ledger. Killed before it is applied, a sweep never was; killed after, finish_sweep repeats
+the rest, with the same bytes and no second commit.
 """
 
 from __future__ import annotations
@@ -11,28 +11,33 @@ from typing import Any
 
 from nrem.clock import Clock
 from nrem.core import memory_file
+from nrem.core.advise import Advised, advise
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import CAUSE, finish_sweep
 from nrem.core.gather import Gathered, digest, gather, marks
 from nrem.core.outcome import outcome
 from nrem.core.take_edits import take_edits
 from nrem.model import By, Caller
+from nrem.policy import advice
+from nrem.policy.advice import Word
 from nrem.policy.projection import Decision, Plan, Verdict
-from nrem.store import memories, promotions, scopes, sweeps
+from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
+from nrem.store.model_lines import ModelLine
 from nrem.store.promotions import Grounds, Proposal
 from nrem.wire import Dreamed
 
 OFF = "dream.mode is off: nothing is read and nothing is written"
 NOTHING_NEW = "nothing has happened since the last sweep that could change a line"
 FORGOTTEN = "its memory is gone"
+MEANWHILE = "a memory was changed meanwhile"
 _CHANGES = (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SUPERSEDE, Verdict.HOLD)
 
 
 def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clock) -> Dreamed:
     """Solve anew which memories have a line in MEMORY.md, as far as `dream.mode` lets it.
 
-    A dry run writes nothing. Raises Conflict while another sweep of this agent is at work.
+    A dry run writes nothing and asks no model. Raises Conflict while another sweep of this agent is at work.
     """
     mode = dreamer.settings.dream.mode
     if mode == "off":
@@ -76,7 +81,9 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
         _, plan = gathered.decide()
         report = _report(gathered, plan)
         if mode == "auto":
-            dreamer.store.write(lambda db: _apply(db, dreamer, id, gathered, plan, report, by))
+            changes = gathered.gone or any(decision.verdict in _CHANGES for decision in plan.decisions)
+            advised = advise(dreamer, gathered, plan, clock=clock) if changes else None
+            report = dreamer.store.write(lambda db: _apply(db, dreamer, id, gathered, plan, advised, by))
         else:
             proposed = _proposals(dreamer, id, gathered, plan, clock=clock)
             dreamer.store.write(lambda db: _propose(db, dreamer, id, gathered, proposed, report))
@@ -101,11 +108,19 @@ def _apply(
     id: str,
     gathered: Gathered,
     plan: Plan,
-    report: dict[str, Any],
+    advised: Advised | None,
     by: By,
-) -> None:
+) -> dict[str, Any]:
     """Write what was decided: the sweep, the promotions that begin and end, and an event for each."""
     number = scopes.get(db, dreamer.scope.name).number
+    told = None
+    if advised is not None:
+        words = [word for word in advised.words if model_lines.holds(db, number, word.sources)]
+        plan = advice.carry_out(plan, words, advised.model)
+        for word in words:
+            model_lines.put(db, number, _said(word, advised.model, id), by)
+        told = _told(advised, words)
+    report = _report(gathered, plan, told)
     counts = dict.fromkeys(_CHANGES, 0)
     for gone in gathered.gone:
         promotions.demote(db, number, gone, Grounds(sweep=id, reason=FORGOTTEN), by)
@@ -126,6 +141,39 @@ def _apply(
         report | {"read": _left(db, number, gathered, now=by.now)},
         (counts[Verdict.PROMOTE], counts[Verdict.DEMOTE] + len(gathered.gone), counts[Verdict.SUPERSEDE]),
     )
+    return report
+
+
+def _said(word: Word, model: str, sweep: str) -> ModelLine:
+    return ModelLine(
+        memory=word.memory,
+        sources=word.sources,
+        line=word.line,
+        successor=word.successor,
+        model=model,
+        sweep=sweep,
+    )
+
+
+def _told(advised: Advised, done: list[Word]) -> dict[str, Any]:
+    """Return what the ledger keeps of a model's answer."""
+    dropped = dict(advised.dropped)
+    if len(done) < len(advised.words):
+        dropped[MEANWHILE] = len(advised.words) - len(done)
+    return {
+        "model": advised.model,
+        "lines": [
+            {
+                "operation": word.operation,
+                "id": word.successor or word.memory,
+                "taken": list(word.taken),
+                "sources": list(word.sources),
+            }
+            for word in done
+        ],
+        "dropped": dropped,
+        "note": advised.note,
+    }
 
 
 def _propose(
@@ -171,7 +219,7 @@ def _proposals(
     ]
 
 
-def _report(gathered: Gathered, plan: Plan) -> dict[str, Any]:
+def _report(gathered: Gathered, plan: Plan, told: dict[str, Any] | None = None) -> dict[str, Any]:
     """Return what the ledger keeps of a sweep: numbers and ids, never a text."""
     return {
         "changes": [_change(decision) for decision in plan.decisions if decision.verdict in _CHANGES],
@@ -184,6 +232,7 @@ def _report(gathered: Gathered, plan: Plan) -> dict[str, Any]:
         "candidates": len(gathered.candidates),
         "characters": plan.characters,
         "room": gathered.room.characters,
+        "model": told,
     }
 
 

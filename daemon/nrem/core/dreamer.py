@@ -9,6 +9,7 @@ from nrem.core import memory_file
 from nrem.core.memory_file import Found
 from nrem.core.workspaces import Workspace
 from nrem.model import Scope
+from nrem.models.chat import Chat
 from nrem.models.embeddings import Embedder
 from nrem.store.database import Database
 
@@ -20,6 +21,8 @@ class Dreamer:
     settings: Config
     scope: Scope
     embedder: Embedder | None
+    chat: Chat | None
+    """None: no model is asked."""
 
 
 def look(dreamer: Dreamer) -> Found:

@@ -37,6 +37,7 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     decision = next((decision for decision in plan.decisions if decision.id == id), None)
     against = obstacle(candidate, kinds=gathered.kinds) or _noise(candidate)
     score = scores.of(place)
+    said = gathered.said.get(id)
     return DreamExplained(
         id=id,
         has_line=candidate.incumbent,
@@ -47,6 +48,8 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
         rank=decision.rank if decision else None,
         candidates=len(gathered.candidates),
         would_change=tuple(_would_change(gathered, plan, candidate, against)),
+        line=said.line if said is not None else None,
+        model=said.model if said is not None and said.line is not None else None,
     )
 
 
@@ -102,6 +105,8 @@ def _remedy(candidate: Candidate, against: str) -> str:
         return "pinning it anew, or its line written into MEMORY.md by hand"
     if candidate.superseded_by is not None:
         return f"forgetting {candidate.superseded_by}, or pinning this one"
+    if candidate.told_by is not None:
+        return f"editing {candidate.told_by} or this one, or pinning this one"
     if candidate.expired:
         return "a later expires_at"
     return f"that this no longer holds: {against}; or pinning it"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from nrem.config import Config
@@ -17,8 +17,10 @@ from nrem.policy.classic import Recalled
 from nrem.policy.dreaming import Candidate, Scores
 from nrem.policy.memory_doc import Parts
 from nrem.policy.projection import Plan, Room
-from nrem.store import promotions, signals, sweeps
+from nrem.store import model_lines, promotions, signals, sweeps
 from nrem.store.driver import Connection
+from nrem.store.model_lines import ModelLine
+from nrem.store.promotions import Promotion
 from nrem.store.signals import Signal
 from nrem.store.sweeps import Material
 
@@ -39,7 +41,10 @@ class Gathered:
     """The marks of the snapshot."""
     gone: tuple[str, ...]
     """Memories that are promoted and no longer there."""
-
+    said: dict[str, ModelLine]
+    """What a model said of lines, by memory."""
+    texts: dict[str, str]
+    """What the line of each candidate says."""
     recalled: tuple[Recalled, ...] | None
     """What the profile classic goes by; None for the default one."""
 
@@ -61,23 +66,19 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         known = signals.read(db, scope)
         active = promotions.active(db, scope)
         bars = promotions.bars(db, scope)
+        said = model_lines.holding(db, scope)
         newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
         read = tuple(marks(db, scope, now=now))
         recalled = _recalled(db, scope, material) if settings.dream.profile == "classic" else None
-    candidates = [
-        _candidate(
-            m,
-            known.get(m.id, _SILENT),
-            settings,
-            now=now,
-            barred=_is_barred(m, bars),
-            incumbent=m.id in active,
-        )
-        for m in material
-    ]
+    texts = {m.id: memory_file.text_of(m, said.get(m.id), zone=settings.time.zone) for m in material}
+    lines = _Lines(active=active, bars=bars, said=said, told_by=_told_by(said, material, now=now))
     there = {m.id for m in material}
     return Gathered(
-        candidates=tuple(candidate for candidate in candidates if candidate is not None),
+        candidates=tuple(
+            _candidate(m, known.get(m.id, _SILENT), texts[m.id], lines, now=now)
+            for m in material
+            if texts[m.id]
+        ),
         versions={m.id: m.version for m in material},
         newest=newest,
         room=Room(
@@ -87,6 +88,8 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         ),
         kinds=kinds,
         read=read,
+        said=said,
+        texts=texts,
         recalled=recalled,
         gone=tuple(sorted(active.keys() - there)),
     )
@@ -132,26 +135,41 @@ def _recalled(db: Connection, scope: int, material: Sequence[Material]) -> tuple
     )
 
 
-def _is_barred(material: Material, bars: dict[str, int]) -> bool:
+def _is_barred(material: Material, bars: Mapping[str, int]) -> bool:
     """Tell whether people do not want its line; a pin that came later says that they do."""
     barred_at = bars.get(material.id)
     return barred_at is not None and not (material.pinned and material.version > barred_at)
 
 
-def _candidate(
-    material: Material,
-    signal: Signal,
-    settings: Config,
-    *,
-    now: int,
-    barred: bool,
-    incumbent: bool,
-) -> Candidate | None:
-    """Return a memory as the policy sees it; None when its line would show nothing."""
-    zone = settings.time.zone
-    text = memory_doc.line_text(material.content, created_at=material.created_at, zone=zone)
-    if not text:
-        return None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """What is known of the lines of MEMORY.md, by memory."""
+
+    active: Mapping[str, Promotion]
+    bars: Mapping[str, int]
+    said: Mapping[str, ModelLine]
+    told_by: Mapping[str, str]
+
+
+def _told_by(said: Mapping[str, ModelLine], material: Sequence[Material], *, now: int) -> dict[str, str]:
+    """Return which memories another one's line tells too; a line that expires tells nothing more."""
+    expired = {m.id for m in material if _is_expired(m, now=now)}
+    return {
+        id: line.memory
+        for line in said.values()
+        if line.line is not None and line.memory not in expired
+        for id in line.sources
+        if id != line.memory
+    }
+
+
+def _is_expired(material: Material, *, now: int) -> bool:
+    return material.expires_at is not None and material.expires_at <= now
+
+
+def _candidate(material: Material, signal: Signal, text: str, lines: _Lines, *, now: int) -> Candidate:
+    """Return a memory as the policy sees it."""
+    said = lines.said.get(material.id)
     guessed = salience.importance(material.content, material.role)
     return Candidate(
         id=material.id,
@@ -168,11 +186,13 @@ def _candidate(
         pinned=material.pinned,
         importance=material.importance,
         importance_given=material.importance != guessed,
-        expired=material.expires_at is not None and material.expires_at <= now,
+        expired=_is_expired(material, now=now),
         exposure=signal.weight,
         uses=signal.uses,
         wrongs=signal.wrongs,
         last_organic_at=signal.last_at or None,
-        incumbent=incumbent,
-        barred=barred,
+        incumbent=material.id in lines.active,
+        barred=_is_barred(material, lines.bars),
+        superseded_by=said.successor if said is not None else None,
+        told_by=lines.told_by.get(material.id),
     )

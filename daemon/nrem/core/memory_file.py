@@ -12,13 +12,15 @@ from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NotFound
-from nrem.model import Scope
+from nrem.model import Memory, Scope
 from nrem.policy import memory_doc
 from nrem.policy.memory_doc import PATH, Edits, Line, Parts
-from nrem.store import promotions, scopes
+from nrem.store import model_lines, promotions, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection
-from nrem.store.promotions import Block
+from nrem.store.model_lines import ModelLine
+from nrem.store.promotions import Block, Promoted
+from nrem.store.sweeps import Material
 from nrem.workspace.files import Files
 
 TRIES = 5
@@ -64,14 +66,22 @@ def _distance(base: bytes, block: bytes | None) -> int:
 
 def lines(db: Connection, scope: int, *, zone: str) -> list[Line]:
     """Return the lines that the block is to have, in their order."""
+    said = model_lines.holding(db, scope)
     return [
         Line(
             id=memory.id,
-            text=memory_doc.line_text(memory.content, created_at=memory.created_at, zone=zone),
+            text=text_of(memory, said.get(memory.id), zone=zone),
             section=memory_doc.section_of(memory.category),
         )
         for memory in promotions.lines(db, scope)
     ]
+
+
+def text_of(memory: Promoted | Material | Memory, said: ModelLine | None, *, zone: str) -> str:
+    """Return what the line of a memory says: a model's sentence, else its own words."""
+    if said is not None and said.line is not None:
+        return said.line
+    return memory_doc.line_text(memory.content, created_at=memory.created_at, zone=zone)
 
 
 def room(parts: Parts, budget: int) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nrem.core.dreamer import Dreamer
-from nrem.store import memories, signals
-from nrem.wire import LineChange, NearMiss, Outcome
+from nrem.store import memories, model_lines, signals
+from nrem.store.model_lines import ModelLine
+from nrem.wire import LineChange, LineWorded, ModelAnswer, NearMiss, Outcome
 
 MOST_UNANSWERED = 5
 
@@ -17,6 +19,7 @@ def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
     ids = [found["id"] for found in (*report.get("changes", ()), *report.get("misses", ()))]
     with dreamer.store.reading() as db:
         texts = memories.contents(db, scope, ids)
+        said = model_lines.holding(db, scope)
         unanswered = tuple(miss.query for miss in signals.misses(db, scope)[:MOST_UNANSWERED])
     return Outcome(
         changes=tuple(
@@ -29,4 +32,21 @@ def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
         candidates=report.get("candidates", 0),
         characters=report.get("characters", 0),
         room=report.get("room", 0),
+        model=_answer(report.get("model"), said),
     )
+
+
+def _answer(told: dict[str, Any] | None, said: Mapping[str, ModelLine]) -> ModelAnswer | None:
+    if told is None:
+        return None
+    lines = tuple(
+        LineWorded(
+            operation=line["operation"],
+            id=line["id"],
+            taken=tuple(line["taken"]),
+            sources=tuple(line["sources"]),
+            text=said[line["id"]].line if line["operation"] != "supersede" and line["id"] in said else None,
+        )
+        for line in told["lines"]
+    )
+    return ModelAnswer(model=told["model"], lines=lines, dropped=told["dropped"], note=told["note"])

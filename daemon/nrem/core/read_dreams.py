@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from nrem.core import consult
 from nrem.core.dream import NOTHING_NEW, OFF, is_due
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import gather
 from nrem.core.outcome import outcome
 from nrem.policy.dreaming import DAY
-from nrem.store import memories, promotions, sweeps
+from nrem.store import memories, model_calls, model_lines, promotions, sweeps
 from nrem.store.sweeps import Sweep
-from nrem.wire import DreamStatus, NearMiss, ProposalShown, SweepShown, SweepSummary
+from nrem.wire import DreamStatus, ModelStatus, NearMiss, ProposalShown, SweepShown, SweepSummary
 from nrem.wire import Sweeps as ListedSweeps
 
 MOST_MISSES = 3
@@ -44,6 +45,7 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
         proposed = promotions.open_proposals(db, scope)
         misses = plan.misses[:MOST_MISSES]
         texts = memories.contents(db, scope, [*(m.id for m in misses), *(p.memory for p in proposed)])
+        worded = sum(said.line is not None for said in model_lines.holding(db, scope).values())
     due = settings.dream.mode != "off" and is_due(dreamer, now=now)
     note = OFF if settings.dream.mode == "off" else NEVER if not last else DUE if due else NOTHING_NEW
     return DreamStatus(
@@ -67,7 +69,24 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
             )
             for p in proposed
         ),
+        model=_model_status(dreamer, lines=worded, now=now),
     )  # fmt: skip
+
+
+def _model_status(dreamer: Dreamer, *, lines: int, now: int) -> ModelStatus | None:
+    if dreamer.chat is None:
+        return None
+    with dreamer.store.reading() as db:
+        tokens = model_calls.tokens_since(db, consult.midnight(now, dreamer.settings))
+        failures, error = model_calls.failures(db, dreamer.scope.number)
+    return ModelStatus(
+        model=dreamer.chat.identity,
+        lines=lines,
+        tokens=tokens,
+        daily_tokens=dreamer.settings.chat.daily_tokens,
+        failures=failures,
+        error=error,
+    )
 
 
 def _summary(sweep: Sweep) -> SweepSummary:

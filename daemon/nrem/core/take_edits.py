@@ -17,7 +17,7 @@ from nrem.errors import Conflict, NotFound
 from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
 from nrem.policy.memory_doc import Line
-from nrem.store import memories, promotions, scopes
+from nrem.store import memories, model_lines, promotions, scopes
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds
 from nrem.wire import Draft, Edit
@@ -60,7 +60,9 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
         has_line = promotions.find_active(db, dreamer.scope.number, id) is not None
     if memory is None or not has_line:
         _add(dreamer, Line(id=None, text=text, section=""), clock=clock)
-    elif memory.content != text:
+    elif memory.content == text:
+        _take_back(dreamer, id, clock=clock)
+    else:
         change = Edit(agent=dreamer.scope.name, id=id, content=text)
         try:
             edit(
@@ -72,6 +74,19 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
                 raise
             _remove(dreamer, id, clock=clock)  # another memory says so already: that one gets the line
             _promote(dreamer, str(error.details["id"]), clock=clock)
+
+
+def _take_back(dreamer: Dreamer, id: str, *, clock: Clock) -> None:
+    """Let a line have the memory's own words, which a person wrote in the place of a model's."""
+    by = _by(clock)
+
+    def write(db: Connection) -> None:
+        number = scopes.get(db, dreamer.scope.name).number
+        said = model_lines.holding(db, number).get(id)
+        if said is not None and said.line is not None:
+            model_lines.take_back(db, number, said, by)
+
+    dreamer.store.write(write)
 
 
 def _add(dreamer: Dreamer, line: Line, *, clock: Clock) -> None:

@@ -44,6 +44,8 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         items = [_item(found) for found in report["changes"] if found["change"] == change]
         if items:
             lines += ["", f"{words}:", "", *items]
+    if report["model"] is not None:
+        lines += _words(report["model"])
     misses = report["misses"][:MOST_MISSES]
     if misses:
         lines += ["", "Almost:", ""]
@@ -60,6 +62,26 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         lines += ["", "Asked and not answered:", ""]
         lines += [f"- {_cut(query)}" for query in report["unanswered"]]
     return lines
+
+
+def _words(answer: Mapping[str, Any]) -> list[str]:
+    """Tell what the model was good for; each line names every memory that it was made from."""
+    lines = []
+    if answer["note"]:
+        lines += ["", f"No advice of a model: {_cut(answer['note'])}."]
+    if answer["lines"]:
+        lines += ["", f"Put in words by {answer['model']}:", ""]
+        lines += [_worded(line) for line in answer["lines"]]
+    if answer["dropped"]:
+        lines += ["", f"Not taken of what {answer['model']} proposed:", ""]
+        lines += [f"- {count}: {_cut(reason)}" for reason, count in sorted(answer["dropped"].items())]
+    return lines
+
+
+def _worded(line: Mapping[str, Any]) -> str:
+    ids = ", ".join(f"m:{id}" for id in line["sources"])
+    text = f"{_cut(line['text'])}: " if line["text"] else ""
+    return f"- {text}{line['operation']} ({ids})"
 
 
 def _item(found: Mapping[str, Any]) -> str:

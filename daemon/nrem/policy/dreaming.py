@@ -85,6 +85,8 @@ class Candidate:
     barred: bool = False
     """A person removed its line."""
     superseded_by: str | None = None
+    told_by: str | None = None
+    """The memory whose line tells this one too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,6 +170,8 @@ def obstacle(candidate: Candidate, *, kinds: frozenset[Kind] = KINDS) -> str | N
         return "a person removed its line"
     if candidate.superseded_by is not None:
         return f"it was replaced by {candidate.superseded_by}"
+    if candidate.told_by is not None:
+        return f"the line of {candidate.told_by} tells it too"
     if candidate.expired:
         return "it has expired"
     if candidate.pinned:

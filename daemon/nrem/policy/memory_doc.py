@@ -132,11 +132,20 @@ def category_of(section: str) -> str:
 
 def line_text(content: str, *, created_at: int, zone: str) -> str:
     """Return what a memory tells as one line that closes no comment, with a date if it has a relative one."""
-    text = one_line(excerpt(content))
-    if _RELATIVE.search(text) and not _SAID.search(text):
-        day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
-        text += f" (said {day.isoformat()})"
-    return text
+    return dated(one_line(excerpt(content)), created_at=created_at, zone=zone)
+
+
+def dated(text: str, *, created_at: int, zone: str) -> str:
+    """Return a text with the day on which it was said, if it has a relative date and not that day."""
+    if not needs_day(text):
+        return text
+    day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
+    return f"{text} (said {day.isoformat()})"
+
+
+def needs_day(text: str) -> bool:
+    """Tell whether a text has a date such as yesterday, and not the day on which it was said."""
+    return bool(_RELATIVE.search(text)) and not _SAID.search(text)
 
 
 class _Visible(dict[int, int | str]):

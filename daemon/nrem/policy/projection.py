@@ -257,7 +257,7 @@ def _successor(table: _Table, filled: _Filled, i: int) -> str | None:
     candidate = table.candidates[i]
     if i in filled.successors:
         return table.candidates[filled.successors[i]].id
-    return candidate.superseded_by or table.newer.get(candidate.id)
+    return candidate.superseded_by or candidate.told_by or table.newer.get(candidate.id)
 
 
 def _decide(

@@ -111,6 +111,8 @@ _NEGATIONS = frozenset(
     " aren't wasn't weren't can't couldn't shouldn't wouldn't hasn't haven't hadn't nunca nadie nada sin ni"
     " kein keine nicht nie ohne pas jamais sans rien".split()
 )
+_SHOWN = 20
+"""Characters of an invented number that a reason repeats."""
 _SMALL = 4
 """Letters of a word that is too short to be what two texts are about."""
 
@@ -122,7 +124,7 @@ def _invented(text: str, sources: Sequence[str]) -> str | None:
         return "it has a link or address that its sources do not have"
     numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(known))
     if numbers:
-        return f"it has a number that its sources do not have: {min(numbers)}"
+        return f"it has a number that its sources do not have: {min(numbers)[:_SHOWN]}"
     if _names(text) - {word.casefold() for word in _WORD.findall(known)}:
         return "it has a name that its sources do not have"
     if bool(_negations(text)) != any(_negations(source) for source in sources):

@@ -19,7 +19,8 @@ from nrem.core.publish import Reason, publish
 from nrem.core.tokens import Doorkeeper
 from nrem.core.workspaces import Workspaces
 from nrem.model import Caller, Scope
-from nrem.models import embeddings, transport
+from nrem.models import chat, embeddings, transport
+from nrem.models.chat import Chat
 from nrem.models.embeddings import Embedder
 from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
@@ -61,6 +62,7 @@ class App:
         clock: Clock,
         embedder: Embedder | None,
         workspaces: Workspaces,
+        chat_model: Chat | None,
     ) -> None:
         self.home = source.home
         self.config = source.load()
@@ -68,6 +70,7 @@ class App:
         self.store = store
         self.clock = clock
         self.embedder = embedder
+        self.chat = chat_model
         self.workspaces = workspaces
         self.doorkeeper = Doorkeeper(store, clock)
         self.tally = Tally()
@@ -76,7 +79,7 @@ class App:
         self._scopes: dict[str, Scope] = {}
         self._serving: Embedder | None = None
         self._old: Embedder | None = None
-        self._replaced: list[Embedder | None] = []
+        self._replaced: list[Embedder | Chat | None] = []
 
     @classmethod
     def open(
@@ -93,6 +96,7 @@ class App:
         source = Source.read(home, flags or {})
         settings = source.load()  # a wrong one stops here, before the store is touched
         embedder = embedder or embeddings.choose(settings)
+        chat_model = chat.choose(settings.chat)
         clock = clock or SystemClock()
         store = open_database(home, clock, create=create, wait=wait)
         workspaces = Workspaces(home)
@@ -103,7 +107,7 @@ class App:
             log.warning("an erasure is not finished: %s", problem.message)
         agents.make_workspaces(store, workspaces)
         store.write(sweeps.release)
-        return cls(source, store, clock, embedder, workspaces)
+        return cls(source, store, clock, embedder, workspaces, chat_model)
 
     def reload(self) -> None:
         """Read the configuration again; a wrong one raises, and the old one stays.
@@ -122,6 +126,9 @@ class App:
             self._replaced.append(self.embedder)
             self.embedder = embeddings.choose(settings)
             self._serving = None
+        if settings.chat != self.config.chat:
+            self._replaced.append(self.chat)
+            self.chat = chat.choose(settings.chat)
         self._source, self.config = source, settings
         self._settings_changes += 1
         self._settings = {}
@@ -204,6 +211,7 @@ class App:
             settings=self.settings(scope),
             scope=scope,
             embedder=self.serving_embedder(),
+            chat=self.chat,
         )
 
     def dream(self, scope: Scope, *, dry_run: bool = False, caller: Caller) -> Dreamed:
@@ -240,9 +248,9 @@ class App:
     def close(self) -> None:
         self.workspaces.close()
         self.store.close()
-        for embedder in (self.embedder, self._old, *self._replaced):
-            if embedder is not None:
-                embedder.close()
+        for model in (self.embedder, self._old, self.chat, *self._replaced):
+            if model is not None:
+                model.close()
 
     def __enter__(self) -> App:
         return self

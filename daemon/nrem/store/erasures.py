@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nrem.model import By, Memory, NewCommit, Scope
 from nrem.policy.erasing import ERASED, Needle
-from nrem.store import events, memories, promotions, search
+from nrem.store import events, memories, model_lines, promotions, search
 from nrem.store.driver import Connection, Row
 
 _SELECT = (
@@ -72,9 +72,13 @@ def generation(db: Connection) -> int:
 
 
 def needle(db: Connection, scope: int, id: str) -> Needle:
-    """Return what to look for; NotFound for an id that this scope never had."""
+    """Return what to look for; NotFound for an id that this scope never had.
+
+    What a model made of the memory is looked for as well.
+    """
     states = [v.memory for v in memories.versions(db, scope, id) if v.memory is not None]
     texts = [text for state in states for text in (state.content, state.context) if text]
+    texts += model_lines.texts_from(db, scope, id)
     return Needle.of(id, texts, _words_of_its_own(db, scope, id, states))
 
 

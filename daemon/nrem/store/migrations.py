@@ -120,6 +120,11 @@ def m011_model_calls(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M011)
 
 
+@steps()
+def m012_model_lines(db: sqlite_utils.Database) -> None:
+    _run(db, schema_changes.M012)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

@@ -46,3 +46,13 @@ def tokens_since(db: Connection, at: int) -> int:
         "select coalesce(sum(input_tokens + output_tokens), 0) from model_calls where at >= ?", (at,)
     ).fetchone()
     return int(used)
+
+
+def failures(db: Connection, scope: int) -> tuple[int, str | None]:
+    """Return how many calls of a scope failed since the last one that did not, and why the last one did."""
+    last = "(select coalesce(max(rowid), 0) from model_calls where scope = :scope and error is null)"
+    rows = db.execute(
+        f"select error from model_calls where scope = :scope and rowid > {last} order by rowid desc",
+        {"scope": scope},
+    ).fetchall()
+    return len(rows), rows[0][0] if rows else None

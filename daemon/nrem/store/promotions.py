@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from nrem.errors import NotFound
 from nrem.model import By, Event
-from nrem.store import events
+from nrem.store import events, model_lines
 from nrem.store.driver import Connection, Row
 
 
@@ -128,6 +128,8 @@ def fold(db: Connection, scope: int, event: Event) -> None:
                 "insert into promotion_bars (scope, memory_id, version, at, reason) values (?, ?, ?, ?, ?)",
                 (scope, event.subject, said.get("version", 0), event.at, said.get("reason", "")),
             )
+        case model_lines.OP:
+            model_lines.fold(db, scope, event)
 
 
 def bars(db: Connection, scope: int) -> dict[str, int]:

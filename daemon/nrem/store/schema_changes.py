@@ -274,3 +274,17 @@ create index idx_model_calls_at on model_calls (at);
 
 create index idx_model_calls_scope on model_calls (scope, at)
 """
+
+M012 = """
+create table model_lines (
+    scope integer not null references scopes,
+    memory_id text not null,
+    sources text not null,                    -- memories that it goes by, with versions: of others it is void
+    line text,                                -- what its line says; null: its own words
+    successor text,                           -- the memory that makes this one untrue
+    model text,                               -- null when a person wanted its own words
+    sweep text,
+    at integer not null,
+    primary key (scope, memory_id)
+) without rowid
+"""

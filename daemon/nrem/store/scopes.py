@@ -132,6 +132,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("schedules", "rowid"),
         ("memory_promotions", "rowid"),
         ("promotion_bars", "memory_id"),
+        ("model_lines", "memory_id"),
         ("proposals", "id"),
         ("sweeps", "id"),
         ("memory_blocks", "rowid"),

@@ -61,6 +61,34 @@ class NearMiss:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineWorded:
+    """What a chat model said of a line, and is done."""
+
+    operation: Literal["rewrite", "merge", "supersede"]
+    id: str
+    """The memory whose line stands."""
+    taken: tuple[str, ...]
+    """The memories whose lines went."""
+    sources: tuple[str, ...]
+    """All memories that it was made from, also by way of an earlier sentence."""
+    text: str | None
+    """What the line says since; None when that is no longer so, and for a supersession."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelAnswer:
+    """What a chat model was good for in a sweep."""
+
+    model: str
+    """`provider:model`."""
+    lines: tuple[LineWorded, ...] = ()
+    dropped: Mapping[str, int] = field(default_factory=dict)
+    """How many of its proposals were not taken, by reason."""
+    note: str | None = None
+    """Why there is no answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a sweep decided."""
 
@@ -77,6 +105,8 @@ class Outcome:
     """What the managed block takes."""
     room: int = 0
     """What it may take."""
+    model: ModelAnswer | None = None
+    """None when no model was asked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +161,23 @@ class ProposalShown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ModelStatus:
+    """How it goes with the chat model."""
+
+    model: str
+    """`provider:model`."""
+    lines: int
+    """Lines of this agent that are a model's sentences."""
+    tokens: int
+    """Used today, by all agents."""
+    daily_tokens: int | None
+    failures: int
+    """Calls for this agent that failed since the last one that did not."""
+    error: str | None
+    """What was wrong with the last call, if it failed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DreamStatus:
     mode: str
     last: SweepSummary | None
@@ -145,6 +192,8 @@ class DreamStatus:
     rejected: Mapping[str, int]
     misses: tuple[NearMiss, ...]
     proposals: tuple[ProposalShown, ...]
+    model: ModelStatus | None = None
+    """None when no chat model is configured."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +211,10 @@ class DreamExplained:
     candidates: int
     would_change: tuple[str, ...]
     """What would change the decision."""
+    line: str | None = None
+    """What its line says, where that is a model's sentence."""
+    model: str | None = None
+    """The model whose sentence that is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

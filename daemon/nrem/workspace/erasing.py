@@ -56,9 +56,23 @@ def _lines(
 
 
 def _event(event: dict[str, Any], needle: Needle) -> dict[str, Any]:
-    if event.get("subject") != needle.id or event.get("payload") is event.get("salt") is None:
+    if event.get("payload") is event.get("salt") is None:
+        return event
+    if event.get("subject") != needle.id and not _is_made_from(event, needle):
         return event
     return event | {"payload": None, "salt": None}
+
+
+def _is_made_from(event: dict[str, Any], needle: Needle) -> bool:
+    """Tell whether an event has a line that a model made from the memory, for another one."""
+    payload = event.get("payload")
+    if event.get("op") != "promotion.line" or not isinstance(payload, str):
+        return False
+    try:
+        said = json.loads(payload)
+    except ValueError:  # somebody changed it
+        return needle.id in payload
+    return isinstance(said, dict) and needle.id in (said.get("sources") or ())
 
 
 def _state(state: dict[str, Any], needle: Needle) -> dict[str, Any] | None:

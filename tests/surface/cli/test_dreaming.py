@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import Result
+
+from models.provider import running, status
 
 Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
@@ -90,3 +93,24 @@ def test_proposals_are_accepted_and_rejected(
 def test_off_says_that_it_is_off(nrem: Nrem, known: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NREM_DREAM__MODE", "off")
     assert nrem("dream").stdout == "No sweep: dream.mode is off: nothing is read and nothing is written.\n"
+
+
+def test_what_a_chat_model_said_and_how_it_goes_is_told(
+    nrem: Nrem, known: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "Luis prefers short replies and Spanish"
+    with running(monkeypatch) as provider:
+        (home / "nrem.toml").write_text(f'[chat]\nmodel = "ollama:m"\nbase_url = "{provider.url}"\n')
+        good, bad = {"op": "rewrite", "ids": [known], "text": words}, {"op": "rewrite", "ids": ["x"]}
+        provider.text = json.dumps({"operations": [good, bad]})
+        swept = nrem("dream").stdout
+        assert f"In the words of ollama:m: rewrite {known}: {words}\n" in swept
+        assert "Not taken of what ollama:m proposed: 1, because it cites a memory that it was not" in swept
+        assert f"Its line is a sentence of ollama:m: {words}\n" in nrem("dream", "explain", known).stdout
+        said = nrem("dream", "status").stdout
+        assert "Chat model ollama:m: 1 line is a model's sentence; 18 of 200000 tokens used today.\n" in said
+        provider.always = status(500)
+        nrem("remember", "The staging server of Acme listens on port 8443")
+        assert "No advice of a model: ollama:m: ollama did not answer (status 500).\n" in nrem("dream").stdout
+        said = nrem("dream", "status").stdout
+        assert "In a row, 1 call failed; the last time: ollama did not answer (status 500).\n" in said

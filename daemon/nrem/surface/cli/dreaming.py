@@ -85,6 +85,7 @@ def status(agent: str | None, as_json: bool) -> None:
     ago = "none was ever promoted" if since is None else f"the last came {count(since, 'day', 'days')} ago"
     room = f"{found['characters']} of {found['room']} characters"
     click.echo(f"{count(found['lines'], 'line', 'lines')} in MEMORY.md, {room}; {ago}.")
+    _show_model(found["model"])
     _show_misses(found)
     if found["proposals"]:
         click.echo("Proposals:")
@@ -110,6 +111,8 @@ def explain(id: str, agent: str | None, as_json: bool) -> None:
     table("Term", "Log-odds", rows=rows)
     place = f"number {found['rank']}" if found["rank"] else "none of the lines"
     click.echo(f"P(needed again) {found['score']:.3f}; {place} of {found['candidates']} candidates.")
+    if found["line"]:
+        click.echo(f"Its line is a sentence of {clean(found['model'])}: {clean(found['line'])}")
     for way in found["would_change"]:
         click.echo(f"What would change it: {clean(way)}")
 
@@ -208,7 +211,21 @@ def _show_outcome(outcome: dict[str, Any]) -> None:
         table("", "Score", "Memory", "Why", rows=rows)
     room = f"{outcome['characters']} of {outcome['room']} characters"
     click.echo(f"{count(outcome['kept'], 'line stays', 'lines stay')}; the block takes {room}.")
+    _show_answer(outcome["model"])
     _show_misses(outcome)
+
+
+def _show_answer(answer: dict[str, Any] | None) -> None:
+    if answer is None:
+        return
+    model = clean(answer["model"])
+    if answer["note"]:
+        click.echo(f"No advice of a model: {clean(answer['note'])}.")
+    for worded in answer["lines"]:
+        text = f": {line(worded['text'])}" if worded["text"] else ""
+        click.echo(f"In the words of {model}: {worded['operation']} {worded['id']}{text}")
+    for reason, number in sorted(answer["dropped"].items()):
+        click.echo(f"Not taken of what {model} proposed: {number}, because {clean(reason)}")
 
 
 def _show_misses(found: dict[str, Any]) -> None:
@@ -216,6 +233,17 @@ def _show_misses(found: dict[str, Any]) -> None:
         click.echo(f"Almost: {line(miss['text'] or '(gone)', 60)} ({clean(miss['reason'])})")
     for reason, number in sorted(found["rejected"].items()):
         click.echo(f"No chance: {number}, because {clean(reason)}")
+
+
+def _show_model(model: dict[str, Any] | None) -> None:
+    if model is None:
+        return
+    budget = "" if model["daily_tokens"] is None else f" of {model['daily_tokens']}"
+    worded = count(model["lines"], "line is a model's sentence", "lines are a model's sentences")
+    click.echo(f"Chat model {clean(model['model'])}: {worded}; {model['tokens']}{budget} tokens used today.")
+    if model["failures"]:
+        failed = count(model["failures"], "call failed", "calls failed")
+        click.echo(f"In a row, {failed}; the last time: {clean(model['error'])}.")
 
 
 def _waiting(agent: str, *, hidden: bool) -> Any:
