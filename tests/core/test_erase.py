@@ -398,3 +398,23 @@ def test_a_short_memory_does_not_take_other_lines_along() -> None:
     data = b"tea\n<!-- nrem:begin -->\n- tea <!-- m:1 -->\n- steam <!-- m:2 -->\n<!-- nrem:end -->\ntea\n"
     left = erase("MEMORY.md", data, Needle.of("1", ["tea"], []))
     assert left == data.replace(b"- tea <!-- m:1 -->\n", b"")
+
+
+def test_a_line_is_found_by_its_label_whatever_it_says() -> None:
+    line = b"- an excerpt that a person changed <!--m:d2 -->\n"
+    data = b"<!-- nrem:begin -->\n" + line + b"- d2 <!-- m:ad2 -->\n<!-- nrem:end -->\n- mine <!-- m:d2 -->\n"
+    left = erase("MEMORY.md", data, Needle.of("a1d2", ["long"], [], "d2"))
+    assert left == data.replace(line, b"")
+
+
+@pytest.mark.rows(114)
+def test_the_line_that_a_sweep_wrote_is_erased_from_every_commit(call: Call, root: Path) -> None:
+    told = "Luis Ortega moved to Sevilla on 3 March 2026. Thanks, that was it. See you! " * 3
+    id = call("remember", agent="ana", content=told)["id"]
+    call("dream", agent="ana")
+    comment = f"<!-- m:{id[-8:]} -->"
+    assert comment in git(root, "show", "HEAD:MEMORY.md")
+    call("erase_memory", agent="ana", id=id)
+    for commit in git(root, "log", "--format=%H").split():
+        assert comment not in git(root, "show", f"{commit}:MEMORY.md")
+    assert comment not in (root / "MEMORY.md").read_text()

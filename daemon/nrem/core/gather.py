@@ -61,6 +61,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         known = signals.read(db, scope)
         active = promotions.active(db, scope)
         bars = promotions.bars(db, scope)
+        labels = memory_doc.labels([*promotions.ever(db, scope), *(m.id for m in material)])
         newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
         read = tuple(marks(db, scope, now=now))
         recalled = _recalled(db, scope, material) if settings.dream.profile == "classic" else None
@@ -70,6 +71,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
             known.get(m.id, _SILENT),
             settings,
             now=now,
+            label=labels[m.id],
             barred=_is_barred(m, bars),
             incumbent=m.id in active,
         )
@@ -115,7 +117,7 @@ def digest(read: Sequence[int], settings: Config, parts: Parts) -> str:
 
 
 def _recalled(db: Connection, scope: int, material: Sequence[Material]) -> tuple[Recalled, ...]:
-    hits, ever = sweeps.hits(db, scope), promotions.ever(db, scope)
+    hits, ever = sweeps.hits(db, scope), frozenset(promotions.ever(db, scope))
     return tuple(
         Recalled(
             id=m.id,
@@ -144,6 +146,7 @@ def _candidate(
     settings: Config,
     *,
     now: int,
+    label: str,
     barred: bool,
     incumbent: bool,
 ) -> Candidate | None:
@@ -161,7 +164,7 @@ def _candidate(
         trusted=material.trusted,
         created_at=material.created_at,
         updated_at=material.updated_at,
-        line_length=memory_doc.line_length(text, material.id),
+        line_length=memory_doc.line_length(text, label),
         section=memory_doc.section_of(material.category),
         role=material.role,
         speaker=material.user or "",

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from nrem.model import By, Memory, NewCommit, Scope
 from nrem.policy.erasing import ERASED, Needle
-from nrem.store import events, memories, search
+from nrem.store import events, memories, promotions, search
 from nrem.store.driver import Connection, Row
 
 _SELECT = (
@@ -75,7 +75,8 @@ def needle(db: Connection, scope: int, id: str) -> Needle:
     """Return what to look for; NotFound for an id that this scope never had."""
     states = [v.memory for v in memories.versions(db, scope, id) if v.memory is not None]
     texts = [text for state in states for text in (state.content, state.context) if text]
-    return Needle.of(id, texts, _words_of_its_own(db, scope, id, states))
+    label = promotions.labels(db, scope).get(id)
+    return Needle.of(id, texts, _words_of_its_own(db, scope, id, states), label)
 
 
 def _words_of_its_own(db: Connection, scope: int, id: str, states: list[Memory]) -> set[str]:
