@@ -67,7 +67,7 @@ def _told(text: str, chance: random.Random) -> str:
     words = text.split()
     words[3] = chance.choice(NAMES)
     words[7] = str(chance.randrange(2000))
-    return f"{' '.join(words[:12]).capitalize()}. {' '.join(words[12:]).capitalize()}."
+    return f"The {' '.join(words[:12])}. Then {' '.join(words[12:])}."
 
 
 def _recalls(

@@ -45,9 +45,13 @@ _JOINERS = "\u200c\u200d"  # without them, words of several scripts and many emo
 _RELATIVE = re.compile(
     r"\b(?:today|tonight|yesterday|tomorrow|now|currently|recently|lately|ago|hoy|ayer|mañana|ahora"
     r"|(?:last|this|next|past|coming) (?:night|morning|evening|week|weekend|month|year|spring|summer|autumn"
-    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
-    re.IGNORECASE,
+    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b"
 )
+_RELATIVE_HINTS = (
+    *("today", "tonight", "yesterday", "tomorrow", "now", "currently", "recently", "lately", "ago"),
+    *("hoy", "ayer", "mañana", "ahora", "last ", "this ", "next ", "past ", "coming "),
+)
+"""One of these is in every text that the pattern matches."""
 _SAID = re.compile(r" \(said \d{4}-\d\d-\d\d\)$")
 
 
@@ -136,10 +140,15 @@ def category_of(section: str) -> str:
 def line_text(content: str, *, created_at: int, zone: str) -> str:
     """Return what a memory tells as one line that closes no comment, with a date if it has a relative one."""
     text = one_line(excerpt(content))
-    if _RELATIVE.search(text) and not _SAID.search(text):
+    if _is_relative(text) and not _SAID.search(text):
         day = datetime.fromtimestamp(created_at / 1000, UTC).astimezone(ZoneInfo(zone)).date()
         text += f" (said {day.isoformat()})"
     return text
+
+
+def _is_relative(text: str) -> bool:
+    lower = text.lower()  # plain search first: a sweep asks this of every text
+    return any(hint in lower for hint in _RELATIVE_HINTS) and _RELATIVE.search(lower) is not None
 
 
 class _Visible(dict[int, int | str]):
@@ -157,7 +166,9 @@ _VISIBLE = _Visible()
 
 def one_line(content: str) -> str:
     """Return a text on one line, without what shows nothing and without ends of comments."""
-    return _DELIMITER.sub(r"\g<0> ", " ".join(content.translate(_VISIBLE).split()))
+    # What is printable has nothing but spaces to it, and most texts are.
+    shown = content if content.isprintable() else content.translate(_VISIBLE)
+    return _DELIMITER.sub(r"\g<0> ", " ".join(shown.split()))
 
 
 def labels(ids: Iterable[str]) -> dict[str, str]:
