@@ -120,9 +120,7 @@ class Run:
 # Replay
 
 
-def replay(
-    app: App, clock: Hands, conversation: Conversation, number: int, seed: int, *, budget: int
-) -> Run:
+def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed: int, *, budget: int) -> Run:
     """Tell the store a conversation session by session, dream after each, and ask the history between."""
     agent = f"{conversation.name.lower()}-{seed}-{budget}"
     call(app, CALLER, "add_agent", {"agent": agent})
@@ -438,7 +436,9 @@ def judge(run: Run, name: str) -> Result:
     return Result(
         conversation=run.conversation,
         recall=float(np.mean([later.answered_by(lines) / len(later.evidence) for later in run.later])),
-        by_id=float(np.mean([len(lines.keys() & later.evidence) / len(later.evidence) for later in run.later])),
+        by_id=float(
+            np.mean([len(lines.keys() & later.evidence) / len(later.evidence) for later in run.later])
+        ),
         precision=len(lines.keys() & needed) / max(len(lines), 1),
         lines=len(lines),
         churn=float(np.mean(replaced)) if replaced else 0.0,

@@ -29,9 +29,7 @@ class Needle:
     """What MEMORY.md calls it, if it ever had a line there."""
 
     @classmethod
-    def of(
-        cls, id: str, texts: Collection[str], words: Collection[str], label: str | None = None
-    ) -> Needle:
+    def of(cls, id: str, texts: Collection[str], words: Collection[str], label: str | None = None) -> Needle:
         known = dict.fromkeys(_normal(text) for text in texts)
         return cls(id, tuple(_pattern(text) for text in known if text), frozenset(words), label)
 
