@@ -1,20 +1,21 @@
-"""How much of what is asked later already stands in MEMORY.md, by policy, through the real store and recall.
+"""How much of what is asked later already stands in MEMORY.md: what sweeps wrote, beside other policies.
 
-The data is a file in LoCoMo's format. One conversation is one agent, each turn a memory of kind semantic
-with its time and user. Half of the questions are history: each is asked through recall at a random moment
-after its evidence was said, and what it was shown is logged. After every session each policy chooses
-lines anew. The other half is asked after the end: evidence recall is the mean share of a question's
-evidence that has a line, precision the share of lines that are evidence of any of these questions, churn
-the share of lines that a sweep replaced. The interval is a bootstrap over conversations.
+The data is a file in LoCoMo's format. One conversation is one agent for each budget, each turn a memory of
+kind semantic with its time and user. Half of the questions are history: each is asked through recall at a
+random moment after its evidence was said, and what helped is marked as used. After every session the agent
+dreams: "nrem" is what App.dream then wrote, read from MEMORY.md and told apart by the comments of its lines.
+The other policies choose from the same recalls, at the same moments, with lines of the same form in the room
+that the file had. "nrem, text alone" is the sweep's policy without any recall.
 
-A line is counted as MEMORY.md has it, with the memory's id in a comment. "Whole" are lines that hold the
-whole turn. The other columns are for lines of its telling sentences alone (policy/excerpt.py); there a
-line counts as evidence only if it has every word of the answer that the whole turn has, and every time
-and number if the question asks when.
+The other half is asked after the end: evidence recall is the mean share of a question's evidence that has a
+line, precision the share of lines that are evidence of any of these questions, churn the share of lines that
+a sweep replaced. The interval is a bootstrap over conversations. Lines are excerpts (policy/excerpt.py): one
+counts as evidence only if it has every word of the answer that the whole turn has, and every time and number
+if the question asks when. "By id" counts every line of an evidence turn.
 
-No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory
-was used when it was shown and holds at least 0.34 of the answer's words that are not the question's,
-weighed by rarity.
+No policy sees an answer or a later question. "Used" is simulated, because nobody answers here: a memory was
+used when it was shown and holds at least 0.34 of the answer's words that are not the question's, weighed by
+rarity.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ import math
 import random
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from rich.console import Console
@@ -37,21 +39,18 @@ from rich.table import Table
 
 from nrem.clock import Ids
 from nrem.model import Kind
-from nrem.policy import classic, dreaming, projection
+from nrem.policy import classic, dreaming, memory_doc, projection
 from nrem.policy.concepts import derive
 from nrem.policy.dreaming import Candidate
-from nrem.policy.excerpt import excerpt
 from nrem.policy.prior import split
 from nrem.policy.projection import Room
 from nrem.policy.terms import for_index
 from nrem.policy.wordlists import TIME_WORDS
 from nrem.runtime.app import App
 from nrem.surface.operations import call
-from recall import CALLER, HEADLINE, Conversation, Question, load
+from recall import CALLER, HEADLINE, Conversation, Question, Turn, load
 
 BUDGETS = (2000, 4000, 8000)
-FRAME = 50
-"""What markers and a heading take of the budget."""
 TEMPORAL = 2
 SHOWN = 5
 USED = 0.34
@@ -93,55 +92,58 @@ class State:
 
 @dataclass(frozen=True)
 class Later:
-    """A later question: the memories that answer it, and those of which a shortened line does so too."""
+    """A later question: the memories that answer it, each with what a line must tell to do so."""
 
-    evidence: frozenset[str]
-    in_short: frozenset[str]
+    evidence: Mapping[str, frozenset[str]]
+    tells: Callable[[str], frozenset[str]]
+
+    def answered_by(self, lines: Mapping[str, str]) -> int:
+        """Return how much of the evidence stands in lines."""
+        return sum(id in lines and needed <= self.tells(lines[id]) for id, needed in self.evidence.items())
 
 
 @dataclass(frozen=True)
 class Run:
-    """One conversation with one half of its questions as history."""
+    """One conversation with one half of its questions as history, and one budget."""
 
     conversation: int
+    room: int
+    """What MEMORY.md has for lines: the budget without people's text, markers and heading."""
     states: tuple[State, ...]
+    written: tuple[Mapping[str, str], ...]
+    """The lines that each sweep left in MEMORY.md, by memory."""
+    texts: Mapping[str, str]
+    """What the line of each memory says."""
     later: tuple[Later, ...]
 
 
 # Replay
 
 
-def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed: int) -> Run:
-    """Tell the store a conversation session by session, ask the history between, and note what was seen."""
-    agent = f"{conversation.name.lower()}-{seed}"
+def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed: int, *, budget: int) -> Run:
+    """Tell the store a conversation session by session, dream after each, and ask the history between."""
+    agent = f"{conversation.name.lower()}-{seed}-{budget}"
     call(app, CALLER, "add_agent", {"agent": agent})
+    call(app, CALLER, "set_agent_config", {
+        "agent": agent, "config": {"dream": {"budget": budget}}, "message": "for this run",
+    })  # fmt: skip
     chance = random.Random(f"{conversation.name} {seed}")
     questions = [q for q in conversation.questions if q.category in HEADLINE]
     chance.shuffle(questions)
     history, later = questions[: len(questions) // 2], questions[len(questions) // 2 :]
     sessions = [list(group) for _, group in groupby(conversation.turns, key=lambda turn: turn.session)]
-    ends = [i for i, session in enumerate(sessions) for _ in session]
-    asked: dict[int, list[Question]] = {}
-    for question in history:
-        told = max(ends[place] for place in question.evidence)
-        asked.setdefault(chance.randrange(told, len(sessions)), []).append(question)
+    asked = _moments(history, sessions, chance)
     ids: list[str] = []
     exposures: list[Exposure] = []
     memories: dict[str, Candidate] = {}
-    states = []
+    states, written = [], []
     for i, session in enumerate(sessions):
         clock.time = round(session[-1].at.timestamp() * 1000)
-        body = [
-            {"content": turn.text, "kind": "semantic", "user": turn.user, "session": turn.session,
-             "created_at": turn.at.isoformat()}
-            for turn in session
-        ]  # fmt: skip
-        stored = call(app, CALLER, "remember_many", {"agent": agent, "memories": body})["memories"]
-        for memory, turn in zip(stored, session, strict=True):
-            ids.append(memory["id"])
-            at = round(turn.at.timestamp() * 1000)
-            memories.setdefault(memory["id"], _candidate(memory["id"], turn.text, at))
+        for id, turn in zip(_tell(app, agent, session), session, strict=True):
+            ids.append(id)
+            memories.setdefault(id, _candidate(id, turn.text, round(turn.at.timestamp() * 1000)))
         states.append(State(tuple(memories.values()), tuple(exposures), clock.time))
+        written.append(_dream(app, agent, memories))
         until = sessions[i + 1][0].at if i + 1 < len(sessions) else session[-1].at
         gap = round(until.timestamp() * 1000) - clock.time or DAY
         rarity = _rarity([memory.text for memory in memories.values()])
@@ -151,33 +153,80 @@ def replay(app: App, clock: Hands, conversation: Conversation, number: int, seed
             clock.time = max(clock.time, states[-1].newest + moment)
             exposures += _ask(app, agent, question, clock.time, rarity)
     states.append(State(tuple(memories.values()), tuple(exposures), clock.time))
-    return Run(number, tuple(states), tuple(_later(question, ids, conversation) for question in later))
+    written.append(_dream(app, agent, memories))
+    return Run(
+        conversation=number,
+        room=_room(app, agent, budget),
+        states=tuple(states),
+        written=tuple(written),
+        texts={memory.id: _line(memory.text, memory.created_at) for memory in memories.values()},
+        later=tuple(_later(question, ids, conversation) for question in later),
+    )
+
+
+def _moments(
+    history: Sequence[Question], sessions: Sequence[Sequence[Turn]], chance: random.Random
+) -> dict[int, list[Question]]:
+    """Return after which session each question is asked: any after which its evidence is known."""
+    ends = [i for i, session in enumerate(sessions) for _ in session]
+    asked: dict[int, list[Question]] = {}
+    for question in history:
+        told = max(ends[place] for place in question.evidence)
+        asked.setdefault(chance.randrange(told, len(sessions)), []).append(question)
+    return asked
+
+
+def _tell(app: App, agent: str, session: Sequence[Turn]) -> list[str]:
+    body = [
+        {"content": turn.text, "kind": "semantic", "user": turn.user, "session": turn.session,
+         "created_at": turn.at.isoformat()}
+        for turn in session
+    ]  # fmt: skip
+    stored = call(app, CALLER, "remember_many", {"agent": agent, "memories": body})["memories"]
+    return [memory["id"] for memory in stored]
+
+
+def _dream(app: App, agent: str, known: Collection[str]) -> dict[str, str]:
+    """Sweep, and return the lines that MEMORY.md then has, by memory."""
+    app.dream(app.scope(agent), caller=CALLER)
+    lines = {line.label: line.text for line in memory_doc.parse(_file(app, agent).block)}
+    found = {id: text for id in known for label, text in lines.items() if label and id.endswith(label)}
+    assert len(found) == len(lines), "a line stands for no memory, or for several"
+    return found
+
+
+def _file(app: App, agent: str) -> memory_doc.Parts:
+    return memory_doc.split((app.workspaces.of(app.scope(agent)).root / memory_doc.PATH).read_bytes())
+
+
+def _room(app: App, agent: str, budget: int) -> int:
+    heading = memory_doc.heading_lengths()[memory_doc.section_of("general")]
+    return budget - _file(app, agent).human - memory_doc.MARKERS_LENGTH - heading
 
 
 def _later(question: Question, ids: Sequence[str], conversation: Conversation) -> Later:
     names = {turn.user.lower() for turn in conversation.turns}
     wanted = set(for_index(question.answer)) - names
 
-    def tells(text: str) -> set[str]:
+    def tells(text: str) -> frozenset[str]:
         when = set(split(text)) & TIME_WORDS | set(re.findall(r"\d+", text))
-        return (set(for_index(text)) & wanted) | (when if question.category == TEMPORAL else set())
+        return frozenset((set(for_index(text)) & wanted) | (when if question.category == TEMPORAL else set()))
 
-    places = {place: conversation.turns[place].text for place in question.evidence}
     return Later(
-        evidence=frozenset(ids[place] for place in places),
-        in_short=frozenset(ids[p] for p, text in places.items() if tells(text) <= tells(excerpt(text))),
+        evidence={ids[place]: tells(conversation.turns[place].text) for place in question.evidence},
+        tells=tells,
     )
 
 
 def _candidate(id: str, text: str, at: int) -> Candidate:
     return Candidate(
         id=id, text=text, kind=Kind.SEMANTIC, category="general", trusted=True, created_at=at, updated_at=at,
-        line_length=_length(excerpt(text), id),
+        line_length=memory_doc.line_length(_line(text, at), memory_doc.labels([id])[id]),
     )  # fmt: skip
 
 
-def _length(text: str, id: str) -> int:
-    return len(f"- {' '.join(text.split())} <!-- m:{id} -->\n")
+def _line(text: str, at: int) -> str:
+    return memory_doc.line_text(text, created_at=at, zone="UTC")
 
 
 def _ask(
@@ -188,12 +237,20 @@ def _ask(
     })  # fmt: skip
     said = set(for_index(question.answer)) - set(for_index(question.text))
     mass = sum(rarity.get(term, max(rarity.values())) for term in said)
+    used = []
     for rank, hit in enumerate(answer["hits"], 1):
         found = sum(rarity[term] for term in said & set(for_index(hit["memory"]["content"])))
+        helped = mass > 0 and found / mass >= USED
+        if helped:
+            used.append(hit["memory"]["id"])
         yield Exposure(
             memory=hit["memory"]["id"], query=question.text, rank=rank, coverage=hit["explain"]["coverage"],
-            at=at, used=mass > 0 and found / mass >= USED,
+            at=at, used=helped,
         )  # fmt: skip
+    if used:
+        call(app, CALLER, "mark_used", {
+            "agent": agent, "recall_id": answer["recall_id"], "memory_ids": used,
+        })  # fmt: skip
 
 
 def _rarity(texts: Sequence[str]) -> dict[str, float]:
@@ -309,24 +366,10 @@ def openclaw_score(state: State, _: Sequence[str], budget: int) -> list[str]:
     return _fill(state, budget, sorted(totals, key=lambda id: (-totals[id], id)))
 
 
-def nrem(state: State, standing: Sequence[str], budget: int) -> list[str]:
-    """The policy of the sweep itself."""
-    return _solve(state, standing, budget, _seen(state))
-
-
-def nrem_text_alone(state: State, standing: Sequence[str], budget: int) -> list[str]:
-    return _solve(state, standing, budget, {})
-
-
-def _solve(state: State, standing: Sequence[str], budget: int, seen: Mapping[str, Seen]) -> list[str]:
+def text_alone(state: State, standing: Sequence[str], budget: int) -> list[str]:
+    """The policy of the sweep, to which nobody ever asked anything."""
     kept = set(standing)
-    candidates = []
-    for memory in state.memories:
-        found = seen.get(memory.id, Seen())
-        candidates.append(replace(
-            memory, exposure=found.exposure, uses=found.uses, last_organic_at=found.last,
-            incumbent=memory.id in kept,
-        ))  # fmt: skip
+    candidates = [replace(memory, incumbent=memory.id in kept) for memory in state.memories]
     scores = dreaming.score(candidates, newest=state.newest)
     return list(projection.solve(candidates, scores, room=Room(characters=budget)).chosen)
 
@@ -337,8 +380,9 @@ def oracle(run: Run) -> Policy:
     def choose(state: State, _: Sequence[str], budget: int) -> list[str]:
         worth: dict[str, float] = {}
         for later in run.later:
-            for id in later.in_short:
-                worth[id] = worth.get(id, 0) + 1 / len(later.evidence)
+            for id, needed in later.evidence.items():
+                if needed <= later.tells(run.texts[id]):
+                    worth[id] = worth.get(id, 0) + 1 / len(later.evidence)
         lengths = {memory.id: memory.line_length for memory in state.memories}
         known = [id for id in worth if id in lengths]
         return _fill(state, budget, sorted(known, key=lambda id: -worth[id] / lengths[id]))
@@ -353,8 +397,7 @@ POLICIES: dict[str, Policy] = {
     "classic, as it is": classic_gated,
     "classic score": classic_score,
     "OpenClaw score": openclaw_score,
-    "nrem, text alone": nrem_text_alone,
-    "nrem": nrem,
+    "nrem, text alone": text_alone,
 }
 
 
@@ -365,39 +408,41 @@ POLICIES: dict[str, Policy] = {
 class Result:
     conversation: int
     recall: float
+    by_id: float
     precision: float
     lines: int
     churn: float
 
 
-def judge(run: Run, policy: Policy, budget: int, *, whole: bool) -> Result:
-    """Let a policy sweep after every session, and ask the later questions against the last lines."""
-    standing: list[str] = []
-    replaced = []
+def sweeps(run: Run, name: str) -> list[Mapping[str, str]]:
+    """Return the lines after each sweep, by memory: those in the file, or what a policy would choose."""
+    if name == "nrem":
+        return list(run.written)
+    policy = POLICIES.get(name) or oracle(run)
+    chosen: list[str] = []
+    found: list[Mapping[str, str]] = []
     for state in run.states:
-        seen = _whole(state) if whole else state
-        chosen = policy(seen, standing, budget - FRAME)
-        if standing:
-            replaced.append(len(set(standing) - set(chosen)) / len(standing))
-        standing = chosen
-    lines = set(standing)
-    shares = [
-        len(lines & (later.evidence if whole else later.in_short)) / len(later.evidence)
-        for later in run.later
-    ]
-    needed = frozenset[str]().union(*(later.evidence for later in run.later))
+        chosen = policy(state, chosen, run.room)
+        found.append({id: run.texts[id] for id in chosen})
+    return found
+
+
+def judge(run: Run, name: str) -> Result:
+    """Ask the later questions against the lines that a policy had in the end."""
+    found = sweeps(run, name)
+    replaced = [len(set(old) - set(new)) / len(old) for old, new in pairwise(found) if old]
+    lines = found[-1]
+    needed = {id for later in run.later for id in later.evidence}
     return Result(
         conversation=run.conversation,
-        recall=float(np.mean(shares)),
-        precision=len(lines & needed) / max(len(lines), 1),
+        recall=float(np.mean([later.answered_by(lines) / len(later.evidence) for later in run.later])),
+        by_id=float(
+            np.mean([len(lines.keys() & later.evidence) / len(later.evidence) for later in run.later])
+        ),
+        precision=len(lines.keys() & needed) / max(len(lines), 1),
         lines=len(lines),
         churn=float(np.mean(replaced)) if replaced else 0.0,
     )
-
-
-def _whole(state: State) -> State:
-    whole = (replace(memory, line_length=_length(memory.text, memory.id)) for memory in state.memories)
-    return replace(state, memories=tuple(whole))
 
 
 def interval(results: Sequence[Result], resamples: int = 2000) -> tuple[float, float]:
@@ -411,17 +456,26 @@ def interval(results: Sequence[Result], resamples: int = 2000) -> tuple[float, f
     return means[int(0.025 * resamples)], means[int(0.975 * resamples)]
 
 
-def figures(name: str, short: Sequence[Result], whole: Sequence[Result]) -> dict[str, object]:
-    low, high = interval(short)
+def figures(name: str, results: Sequence[Result]) -> dict[str, object]:
+    low, high = interval(results)
     return {
         "policy": name,
-        "recall": round(float(np.mean([r.recall for r in short])), 3),
+        "recall": round(float(np.mean([r.recall for r in results])), 3),
         "95 %": f"{low:.3f}-{high:.3f}",
-        "precision": round(float(np.mean([r.precision for r in short])), 3),
-        "lines": round(float(np.mean([r.lines for r in short])), 1),
-        "churn": round(float(np.mean([r.churn for r in short])), 3),
-        "whole: recall": round(float(np.mean([r.recall for r in whole])), 3),
-        "whole: precision": round(float(np.mean([r.precision for r in whole])), 3),
+        "precision": round(float(np.mean([r.precision for r in results])), 3),
+        "lines": round(float(np.mean([r.lines for r in results])), 1),
+        "churn": round(float(np.mean([r.churn for r in results])), 3),
+        "by id": round(float(np.mean([r.by_id for r in results])), 3),
+    }
+
+
+def against(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return the sweep's figures as multiples of the better of the two formulas."""
+    by = {row["policy"]: row for row in rows}
+    formulas = [by["classic score"], by["OpenClaw score"]]
+    return {
+        name: round(by["nrem"][name] / max(row[name] for row in formulas), 2)
+        for name in ("recall", "precision")
     }
 
 
@@ -442,26 +496,24 @@ def main() -> None:
     options = parser.parse_args()
     conversations = load(options.data)
     print(f"{options.data.name}: {len(conversations)} conversations, {options.splits} splits; simulated uses")
-    runs = []
+    results: dict[int, object] = {}
     with tempfile.TemporaryDirectory() as folder, Progress(transient=True) as progress:
         clock = Hands()
         with App.open(Path(folder) / "home", create=True, clock=clock) as app:
-            step = progress.add_task("Replaying", total=options.splits * len(conversations))
-            for seed in range(options.splits):
-                for number, conversation in enumerate(conversations):
-                    runs.append(replay(app, clock, conversation, number, seed))
-                    progress.advance(step)
-    results: dict[int, list[dict[str, object]]] = {}
-    for budget in BUDGETS:
-        rows = []
-        for name in (*POLICIES, "oracle"):
-            both = [
-                [judge(run, POLICIES.get(name) or oracle(run), budget, whole=whole) for run in runs]
-                for whole in (False, True)
-            ]
-            rows.append(figures(name, *both))
-        show(rows, budget)
-        results[budget] = rows
+            step = progress.add_task("Replaying", total=len(BUDGETS) * options.splits * len(conversations))
+            for budget in BUDGETS:
+                runs = []
+                for seed in range(options.splits):
+                    for number, conversation in enumerate(conversations):
+                        runs.append(replay(app, clock, conversation, number, seed, budget=budget))
+                        progress.advance(step)
+                rows = [
+                    figures(name, [judge(run, name) for run in runs])
+                    for name in (*POLICIES, "nrem", "oracle")
+                ]
+                show(rows, budget)
+                print(f"nrem against the better of the two formulas: {against(rows)}")
+                results[budget] = rows
     if options.json:
         options.json.write_text(json.dumps(results, indent=2) + "\n")
 

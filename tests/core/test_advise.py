@@ -83,10 +83,12 @@ def file(app: App) -> Path:
 
 
 @pytest.fixture
-def lines(file: Path) -> Lines:
+def lines(app: App, file: Path) -> Lines:
     def read() -> dict[str, str]:
         block = memory_doc.split(file.read_bytes()).block
-        return {line.id or "": line.text for line in memory_doc.parse(block)}
+        with app.store.reading() as db:
+            ids = promotions.by_label(db, app.scope("ana").number)
+        return {ids.get(line.label or "", ""): line.text for line in memory_doc.parse(block)}
 
     return read
 

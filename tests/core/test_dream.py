@@ -48,12 +48,14 @@ def file(app: App) -> Path:
 
 
 @pytest.fixture
-def lines(file: Path) -> Callable[[], dict[str, str]]:
+def lines(app: App, file: Path) -> Callable[[], dict[str, str]]:
     """Return the managed lines by the id of their memory."""
 
     def read() -> dict[str, str]:
         block = memory_doc.split(file.read_bytes()).block
-        return {line.id or "": line.text for line in memory_doc.parse(block)}
+        with app.store.reading() as db:
+            ids = promotions.by_label(db, app.scope("ana").number)
+        return {ids[line.label or ""]: line.text for line in memory_doc.parse(block)}
 
     return read
 
@@ -462,7 +464,7 @@ def test_lines_of_a_store_that_was_built_anew_are_not_taken_for_people_s(
 def test_a_removed_line_does_not_come_back(call: Call, clock: ManualClock, file: Path, lines: Lines) -> None:
     ids = facts(call)
     call("dream", agent="ana")
-    kept = [line for line in file.read_text().splitlines(keepends=True) if ids[0] not in line]
+    kept = [line for line in file.read_text().splitlines(keepends=True) if ids[0][-8:] not in line]
     file.write_text("".join(kept))
     for day in range(3):
         clock.advance(days=1)
@@ -485,6 +487,37 @@ def test_a_changed_line_edits_its_memory(call: Call, file: Path, lines: Lines, c
     shown = call("get_memory", agent="ana", id=ids[3])["memory"]
     assert shown["content"] == "Luis prefers Spanish and long replies" == lines()[ids[3]]
     assert [(e.actor, e.cause) for e in chain("ana") if e.op == "memory.edit"] == [("owner", "file")]
+
+
+class Alike(ManualClock):
+    """A clock whose ids all end alike, but for the ninth character from the end."""
+
+    def new_id(self) -> str:
+        id = super().new_id()
+        return f"{id[:-9]}{id[-9]}abcdef01"
+
+
+def test_memories_whose_ids_end_alike_keep_their_own_lines(tmp_path: Path) -> None:
+    with App.open(tmp_path / "home", create=True, clock=Alike(), flags={"vector.enabled": False}) as app:
+        call = caller_of(app)
+        call("add_agent", agent="ana")
+        ids = facts(call)
+        call("dream", agent="ana")
+        file = app.home / "workspaces" / "ana" / "MEMORY.md"
+        with app.store.reading() as db:
+            labels = promotions.labels(db, app.scope("ana").number)
+        assert labels.keys() == set(ids)
+        assert len(set(labels.values())) == len(ids)
+        assert len(file.read_text()) <= 8000
+        gone, changed = labels[ids[0]], labels[ids[3]]
+        kept = [line for line in file.read_text().splitlines(keepends=True) if f"m:{gone} " not in line]
+        file.write_text("".join(kept).replace("short replies", "long replies"))
+        call("dream", agent="ana")
+        assert promoted(app) == set(ids[1:])
+        assert f"long replies <!-- m:{changed} -->" in file.read_text()
+        assert call("get_memory", agent="ana", id=changed)["memory"]["id"] == ids[3]
+        assert call("get_memory", agent="ana", id=ids[3])["memory"]["content"].endswith("long replies")
+        assert call("explain_dream", agent="ana", id=gone)["id"] == ids[0]  # no longer there, never another's
 
 
 def test_a_new_line_is_a_pinned_memory(call: Call, file: Path, lines: Lines) -> None:

@@ -11,6 +11,7 @@ from builders import Call, ManualClock, caller_of
 from nrem.model import Caller, Trust
 from nrem.policy import memory_doc, rendering
 from nrem.runtime.app import App
+from nrem.store import promotions
 
 
 @pytest.mark.rows(112)
@@ -42,7 +43,9 @@ def test_no_untrusted_text_gets_a_line(app: App, call: Call, clock: ManualClock)
         call("remember", agent="ana", content=f"Globex opened office number {day} in Lisbon")
         call("dream", agent="ana")
     written = (app.home / "workspaces/ana/MEMORY.md").read_bytes()
-    lines = {line.id for line in memory_doc.parse(memory_doc.split(written).block)}
+    with app.store.reading() as db:
+        known = promotions.by_label(db, app.scope("ana").number)
+    lines = {known[line.label or ""] for line in memory_doc.parse(memory_doc.split(written).block)}
     assert victim in lines
     assert not lines & (ids | {edited})
     assert b"evil.example" not in written

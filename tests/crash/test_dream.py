@@ -67,6 +67,6 @@ def test_a_killed_sweep_is_finished_once(home: Path, what: str, number: int, whe
         assert sweep.state == "published"
         assert sweep.commit in git(root, "log", "--format=%H", "--grep=^dream:").split()
         block = memory_doc.split((root / "MEMORY.md").read_bytes()).block
-        assert {line.id for line in memory_doc.parse(block)} == ids
+        assert {line.label for line in memory_doc.parse(block)} == {id[-8:] for id in ids}
         assert caller_of(app)("dream", agent="ana")["sweep"] is None
         check_clean(root)

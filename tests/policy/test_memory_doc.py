@@ -40,7 +40,7 @@ def text_of(content: str) -> str:
 
 
 def block_of(*lines: tuple[str, str], section: str = "Notes", like: bytes = b"") -> bytes:
-    found = [Line(id=id, text=text, section=section) for id, text in lines]
+    found = [Line(label=id, text=text, section=section) for id, text in lines]
     return memory_doc.render(found, like=memory_doc.split(like))
 
 
@@ -69,7 +69,7 @@ def test_a_file_has_three_parts(data: bytes, before: bytes, block: bytes | None,
 @given(st.binary(max_size=60), st.binary(max_size=60), st.lists(HOSTILE, max_size=4))
 def test_what_is_outside_stays_byte_for_byte(before: bytes, after: bytes, texts: list[str]) -> None:
     parts = memory_doc.split(before + b"\n" + EMPTY + b"\n" + after)
-    lines = [Line(id=ID, text=text, section="Notes") for text in map(text_of, texts) if text]
+    lines = [Line(label=ID, text=text, section="Notes") for text in map(text_of, texts) if text]
     again = memory_doc.split(parts.with_block(memory_doc.render(lines, like=parts)))
     assert (again.before, again.after) == (parts.before, parts.after)
 
@@ -95,8 +95,8 @@ def test_no_text_leaves_its_line_or_ends_a_comment(content: str) -> None:
     if text:
         block = block_of((ID, text), (OTHER, "next"))
         assert memory_doc.parse(block) == [
-            Line(id=ID, text=text, section="Notes"),
-            Line(id=OTHER, text="next", section="Notes"),
+            Line(label=ID, text=text, section="Notes"),
+            Line(label=OTHER, text="next", section="Notes"),
         ]
         assert memory_doc.split(b"mine\n" + block + b"\n").block == block
         assert memory_doc.injected(block.decode()).count("\n- ") == 2
@@ -106,13 +106,13 @@ def test_no_text_leaves_its_line_or_ends_a_comment(content: str) -> None:
 @given(st.lists(HOSTILE, max_size=6), st.sampled_from([b"", b"a\r\n"]))
 def test_a_block_is_never_longer_than_its_parts_say(contents: list[str], like: bytes) -> None:
     lines = [
-        Line(id=f"{ID[:-2]}{i:02}", text=text, section=list(memory_doc.SECTIONS)[i % 3])
+        Line(label=f"{ID[:-2]}{i:02}", text=text, section=list(memory_doc.SECTIONS)[i % 3])
         for i, text in enumerate(map(text_of, contents))
         if text
     ]
     block = memory_doc.render(lines, like=memory_doc.split(like + EMPTY))
     told = memory_doc.MARKERS_LENGTH + 1
-    told += sum(memory_doc.line_length(line.text, line.id or "") for line in lines)
+    told += sum(memory_doc.line_length(line.text, line.label or "") for line in lines)
     told += sum(memory_doc.heading_lengths()[section] for section in {line.section for line in lines})
     assert len(block.decode()) <= told
 
@@ -134,6 +134,28 @@ def test_categories_have_their_headings() -> None:
         assert memory_doc.section_of(memory_doc.category_of(section)) == section
 
 
+# Labels
+
+
+def test_a_label_is_the_end_of_the_id() -> None:
+    assert memory_doc.labels([ID]) == {ID: ID[-8:]}
+
+
+@given(st.lists(st.text("ab", min_size=12, max_size=12), max_size=60))
+def test_no_two_memories_share_a_label_and_later_ones_change_none(ids: list[str]) -> None:
+    found = memory_doc.labels(ids)
+    assert found.keys() == set(ids)
+    assert len(set(found.values())) == len(found)
+    assert all(len(label) >= 8 and id.endswith(label) for id, label in found.items())
+    before = memory_doc.labels(ids[: len(ids) // 2])
+    assert {id: found[id] for id in before} == before
+
+
+def test_the_label_of_a_line_is_read_back() -> None:
+    assert memory_doc.label_of(f"- tea <!-- m:{ID[-8:]} -->\r\n") == ID[-8:]
+    assert memory_doc.label_of("- tea") is None
+
+
 # People's edits
 
 
@@ -146,7 +168,7 @@ def test_edits_are_seen_line_by_line() -> None:
     changed = text.replace("a nurse", "a doctor")
     assert memory_doc.compare(base, changed.encode()) == Edits(changed={OTHER: "Marta is a doctor"})
     added = text.replace(END, f"* Tea, never coffee\n{END}")
-    new = Line(id=None, text="Tea, never coffee", section="Notes")
+    new = Line(label=None, text="Tea, never coffee", section="Notes")
     assert memory_doc.compare(base, added.encode()) == Edits(changed={}, added=(new,))
 
 

@@ -72,7 +72,9 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
     by = By(actor=caller.actor, cause="undo", now=clock.now())
     found = look(dreamer)
     edits = found.edits
-    touched = {*edits.removed, *edits.changed}
+    with dreamer.store.reading() as db:
+        ids = promotions.by_label(db, dreamer.scope.number)
+    touched = {ids.get(label, label) for label in (*edits.removed, *edits.changed)}
     grounds = Grounds(sweep=id, reason=f"undo of sweep {id}")
 
     def write(db: Connection) -> tuple[list[str], list[str], list[LeftAlone], bool]:
@@ -152,9 +154,10 @@ def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
         memory = memories.get(db, scope, proposal.memory)
         wanted = memory_file.lines(db, scope, zone=settings.time.zone)
         said = model_lines.holding(db, scope).get(memory.id)
+        labels = memory_doc.labels([*promotions.ever(db, scope), memory.id])
     text = memory_file.text_of(memory, said, zone=settings.time.zone)
     section = memory_doc.section_of(memory.category)
-    wanted.append(memory_doc.Line(id=memory.id, text=text, section=section))
+    wanted.append(memory_doc.Line(label=labels[memory.id], text=text, section=section))
     block = memory_file.render(found, wanted, budget=settings.dream.budget)
     if len(block.decode()) > memory_file.room(found.parts, settings.dream.budget):
         raise Conflict(

@@ -67,11 +67,13 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         active = promotions.active(db, scope)
         bars = promotions.bars(db, scope)
         said = model_lines.holding(db, scope)
+        labels = memory_doc.labels([*promotions.ever(db, scope), *(m.id for m in material)])
         newest = max(sweeps.newest_write(db, scope)[1], *sweeps.newest_organic(db, scope)[2:])
         read = tuple(marks(db, scope, now=now))
         recalled = _recalled(db, scope, material) if settings.dream.profile == "classic" else None
     texts = {m.id: memory_file.text_of(m, said.get(m.id), zone=settings.time.zone) for m in material}
-    lines = _Lines(active=active, bars=bars, said=said, told_by=_told_by(said, material, now=now))
+    told_by = _told_by(said, material, now=now)
+    lines = _Lines(active=active, bars=bars, said=said, told_by=told_by, labels=labels)
     there = {m.id for m in material}
     return Gathered(
         candidates=tuple(
@@ -118,7 +120,7 @@ def digest(read: Sequence[int], settings: Config, parts: Parts) -> str:
 
 
 def _recalled(db: Connection, scope: int, material: Sequence[Material]) -> tuple[Recalled, ...]:
-    hits, ever = sweeps.hits(db, scope), promotions.ever(db, scope)
+    hits, ever = sweeps.hits(db, scope), frozenset(promotions.ever(db, scope))
     return tuple(
         Recalled(
             id=m.id,
@@ -149,6 +151,7 @@ class _Lines:
     bars: Mapping[str, int]
     said: Mapping[str, ModelLine]
     told_by: Mapping[str, str]
+    labels: Mapping[str, str]
 
 
 def _told_by(said: Mapping[str, ModelLine], material: Sequence[Material], *, now: int) -> dict[str, str]:
@@ -179,7 +182,7 @@ def _candidate(material: Material, signal: Signal, text: str, lines: _Lines, *, 
         trusted=material.trusted,
         created_at=material.created_at,
         updated_at=material.updated_at,
-        line_length=memory_doc.line_length(text, material.id),
+        line_length=memory_doc.line_length(text, lines.labels[material.id]),
         section=memory_doc.section_of(material.category),
         role=material.role,
         speaker=material.user or "",

@@ -67,9 +67,10 @@ def _distance(base: bytes, block: bytes | None) -> int:
 def lines(db: Connection, scope: int, *, zone: str) -> list[Line]:
     """Return the lines that the block is to have, in their order."""
     said = model_lines.holding(db, scope)
+    labels = promotions.labels(db, scope)
     return [
         Line(
-            id=memory.id,
+            label=labels[memory.id],
             text=text_of(memory, said.get(memory.id), zone=zone),
             section=memory_doc.section_of(memory.category),
         )
@@ -145,8 +146,8 @@ def refresh(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -
     for _ in range(TRIES):
         with store.reading() as db:
             known = promotions.block(db, scope.number)
-            wanted = {line.id or "": line.text for line in lines(db, scope.number, zone=zone)}
-        if known is None or all(wanted.get(line.id or "") == line.text for line in _ours(known)):
+            wanted = {line.label or "": line.text for line in lines(db, scope.number, zone=zone)}
+        if known is None or all(wanted.get(line.label or "") == line.text for line in _ours(known)):
             return
         found = look(store, workspace, scope, zone=zone)
         if found.parts.block is None:
@@ -158,7 +159,7 @@ def refresh(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -
 
 
 def _ours(known: Block) -> list[Line]:
-    return [line for line in memory_doc.parse(known.written) if line.id is not None]
+    return [line for line in memory_doc.parse(known.written) if line.label is not None]
 
 
 def _note(store: Database, scope: Scope, known: Block) -> None:

@@ -30,10 +30,12 @@ WRITTEN = "a person wrote its line"
 def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> Found:
     """Bring the memory in line with the block as people left it; raise what is wrong with a line."""
     edits = found.edits
-    for id in edits.removed:
-        _remove(dreamer, id, clock=clock)
-    for id, text in edits.changed.items():
-        _change(dreamer, id, text, clock=clock)
+    with dreamer.store.reading() as db:
+        ids = promotions.by_label(db, dreamer.scope.number)
+    for label in edits.removed:
+        _remove(dreamer, ids.get(label, label), clock=clock)
+    for label, text in edits.changed.items():
+        _change(dreamer, ids.get(label, label), text, clock=clock)
     for line in edits.added:
         _add(dreamer, line, clock=clock)
     return accept(dreamer.store, dreamer.settings, dreamer.scope, found)
@@ -59,7 +61,7 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
         memory = _find(db, dreamer.scope.number, id)
         has_line = promotions.find_active(db, dreamer.scope.number, id) is not None
     if memory is None or not has_line:
-        _add(dreamer, Line(id=None, text=text, section=""), clock=clock)
+        _add(dreamer, Line(label=None, text=text, section=""), clock=clock)
     elif memory.content == text:
         _take_back(dreamer, id, clock=clock)
     else:

@@ -25,11 +25,13 @@ class Needle:
     patterns: tuple[re.Pattern[str], ...]
     words: frozenset[str]
     """Terms of it that no other memory of its agent has."""
+    label: str | None
+    """What MEMORY.md calls it, if it ever had a line there."""
 
     @classmethod
-    def of(cls, id: str, texts: Collection[str], words: Collection[str]) -> Needle:
+    def of(cls, id: str, texts: Collection[str], words: Collection[str], label: str | None = None) -> Needle:
         known = dict.fromkeys(_normal(text) for text in texts)
-        return cls(id, tuple(_pattern(text) for text in known if text), frozenset(words))
+        return cls(id, tuple(_pattern(text) for text in known if text), frozenset(words), label)
 
     def is_in(self, text: str) -> bool:
         """Tell whether a text repeats one of the memory's, however it is spaced and capitalised."""

@@ -19,7 +19,7 @@ SHARE = 0.6
 """What a sentence must tell, of what the most telling one does."""
 
 _DIGIT = re.compile(r"\d")
-_QUOTES = str.maketrans({"\u2019": "'"})
+_IDLE = EMPTY | STOP_WORDS
 
 
 def excerpt(text: str) -> str:
@@ -27,24 +27,28 @@ def excerpt(text: str) -> str:
     if len(text) <= SHORT:
         return text
     parts = sentences(text)
-    told = [_tells(part) for part in parts]
+    words = [_words(part) for part in parts]
+    told = [_tells(*both) for both in zip(parts, words, strict=True)]
     least = SHARE * max(told, default=0)
-    kept = [part for part, amount in zip(parts, told, strict=True) if amount >= least or _binds(part)]
+    kept = [
+        part
+        for part, having, amount in zip(parts, words, told, strict=True)
+        if amount >= least or _binds(part, having)
+    ]
     return " ".join(kept) if len(kept) < len(parts) else text
 
 
 def _words(sentence: str) -> set[str]:
-    return set(WORD.findall(sentence.lower().translate(_QUOTES)))
+    return set(WORD.findall(sentence.lower().replace("\u2019", "'")))
 
 
-def _binds(sentence: str) -> bool:
+def _binds(sentence: str, words: set[str]) -> bool:
     """Tell whether a text without this sentence could say something else."""
-    return bool(_DIGIT.search(sentence)) or not _words(sentence).isdisjoint(NEGATIONS)
+    return bool(_DIGIT.search(sentence)) or not words.isdisjoint(NEGATIONS)
 
 
-def _tells(sentence: str) -> float:
-    words = _words(sentence)
-    amount = 0.4 * min(len(words - EMPTY - STOP_WORDS), 6)
+def _tells(sentence: str, words: set[str]) -> float:
+    amount = 0.4 * min(len(words - _IDLE), 6)
     amount += 0.35 * min(len(NAME.findall(sentence)), 4)
     amount += 0.3 * bool(_DIGIT.search(sentence))
     amount += 1.2 * (not words.isdisjoint(TIME_WORDS))

@@ -31,6 +31,9 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """The headings in their order, each with the categories whose lines stand under it; the last has the rest."""
 
+LABEL = 8
+"""Characters of an id that a line has at least: the whole id would take the room of every fifth line."""
+
 _SECTION_OF = {category: title for title, categories in SECTIONS.items() for category in categories}
 _LAST = list(SECTIONS)[-1]
 _BOM = b"\xef\xbb\xbf"
@@ -42,17 +45,21 @@ _JOINERS = "\u200c\u200d"  # without them, words of several scripts and many emo
 _RELATIVE = re.compile(
     r"\b(?:today|tonight|yesterday|tomorrow|now|currently|recently|lately|ago|hoy|ayer|mañana|ahora"
     r"|(?:last|this|next|past|coming) (?:night|morning|evening|week|weekend|month|year|spring|summer|autumn"
-    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b",
-    re.IGNORECASE,
+    r"|fall|winter|monday|tuesday|wednesday|thursday|friday|saturday|sunday))\b"
 )
+_RELATIVE_HINTS = (
+    *("today", "tonight", "yesterday", "tomorrow", "now", "currently", "recently", "lately", "ago"),
+    *("hoy", "ayer", "mañana", "ahora", "last ", "this ", "next ", "past ", "coming "),
+)
+"""One of these is in every text that the pattern matches."""
 _SAID = re.compile(r" \(said \d{4}-\d\d-\d\d\)$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line of the block: the memory it stands for, and what it says."""
+    """A line of the block: what its memory is called there, and what it says."""
 
-    id: str | None
+    label: str | None
     text: str
     section: str
 
@@ -76,7 +83,7 @@ class Parts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edits:
-    """What people did inside the block since it was written."""
+    """What people did inside the block since it was written; lines that were there, by label."""
 
     removed: tuple[str, ...] = ()
     changed: Mapping[str, str]
@@ -145,7 +152,12 @@ def dated(text: str, *, created_at: int, zone: str) -> str:
 
 def needs_day(text: str) -> bool:
     """Tell whether a text has a date such as yesterday, and not the day on which it was said."""
-    return bool(_RELATIVE.search(text)) and not _SAID.search(text)
+    return _is_relative(text) and not _SAID.search(text)
+
+
+def _is_relative(text: str) -> bool:
+    lower = text.lower()  # plain search first: a sweep asks this of every text
+    return any(hint in lower for hint in _RELATIVE_HINTS) and _RELATIVE.search(lower) is not None
 
 
 class _Visible(dict[int, int | str]):
@@ -163,12 +175,35 @@ _VISIBLE = _Visible()
 
 def one_line(content: str) -> str:
     """Return a text on one line, without what shows nothing and without ends of comments."""
-    return _DELIMITER.sub(r"\g<0> ", " ".join(content.translate(_VISIBLE).split()))
+    # What is printable has nothing but spaces to it, and most texts are.
+    shown = content if content.isprintable() else content.translate(_VISIBLE)
+    return _DELIMITER.sub(r"\g<0> ", " ".join(shown.split()))
 
 
-def line_length(text: str, id: str) -> int:
+def labels(ids: Iterable[str]) -> dict[str, str]:
+    """Return what memories are called in their lines, given in the order in which they first got one.
+
+    A label is the end of the id, where chance is, as short as none before it has; so it is never given to
+    another memory, and does not change.
+    """
+    found: dict[str, str] = {}
+    taken = set[str]()
+    for id in ids:
+        if id not in found:
+            found[id] = next(id[-n:] for n in range(LABEL, len(id) + 1) if id[-n:] not in taken)
+            taken.add(found[id])
+    return found
+
+
+def label_of(line: str) -> str | None:
+    """Return the label in a line's comment, if it has one."""
+    comment = _COMMENT.search(line)
+    return comment[1] if comment else None
+
+
+def line_length(text: str, label: str) -> int:
     """Return how many characters the line of a memory takes, with its line end."""
-    return len(_item(text, id)) + 2
+    return len(_item(text, label)) + 2
 
 
 def heading_lengths() -> dict[str, int]:
@@ -184,7 +219,7 @@ def render(lines: Iterable[Line], *, like: Parts) -> bytes:
     """Return the block with these lines, in the order given within a section, with the file's line ends."""
     by_section: dict[str, list[str]] = {title: [] for title in SECTIONS}
     for line in lines:
-        by_section[line.section].append(_item(line.text, line.id))
+        by_section[line.section].append(_item(line.text, line.label))
     rendered = [BEGIN]
     for title, items in by_section.items():
         if items:
@@ -193,8 +228,8 @@ def render(lines: Iterable[Line], *, like: Parts) -> bytes:
     return newline.join(line.encode() for line in (*rendered, END))
 
 
-def _item(text: str, id: str | None) -> str:
-    return f"- {text} <!-- m:{id} -->"
+def _item(text: str, label: str | None) -> str:
+    return f"- {text} <!-- m:{label} -->"
 
 
 def parse(block: bytes | None) -> list[Line]:
@@ -209,7 +244,7 @@ def parse(block: bytes | None) -> list[Line]:
         item = _ITEM.fullmatch(line[: comment.start()] if comment else line)
         text = item[1].strip() if item else ""
         if text or comment:
-            found.append(Line(id=comment[1] if comment else None, text=text, section=section))
+            found.append(Line(label=comment[1] if comment else None, text=text, section=section))
     return found
 
 
@@ -220,18 +255,18 @@ def compare(base: bytes | None, block: bytes | None) -> Edits:
     """Return what people changed in the block since `base` was written; nothing where they broke it."""
     if block is None or base == block:
         return Edits(changed={})
-    before = {line.id: line.text for line in parse(base) if line.id is not None}
+    before = {line.label: line.text for line in parse(base) if line.label is not None}
     left = dict(before)
-    by_text = {text: id for id, text in before.items()}
+    by_text = {text: label for label, text in before.items()}
     changed: dict[str, str] = {}
     strange: list[Line] = []
     for line in parse(block):
-        if line.id in left:
-            old = left.pop(line.id)
+        if line.label in left:
+            old = left.pop(line.label)
             if not line.text:
-                left[line.id] = old
+                left[line.label] = old
             elif line.text != old:
-                changed[line.id] = _SAID.sub("", line.text)
+                changed[line.label] = _SAID.sub("", line.text)
         elif line.text:
             strange.append(line)
     added = []
@@ -240,16 +275,17 @@ def compare(base: bytes | None, block: bytes | None) -> Edits:
         if known in left:  # only its comment is gone
             del left[known]
         elif known is None:
-            added.append(Line(id=line.id, text=_SAID.sub("", line.text), section=line.section))
+            added.append(Line(label=line.label, text=_SAID.sub("", line.text), section=line.section))
     return Edits(removed=tuple(left), changed=changed, added=tuple(added))
 
 
 def refresh(base: bytes | None, block: bytes, wanted: Mapping[str, str]) -> tuple[bytes, bytes]:
     """Return base and block without the lines of memories that are gone, and with new texts of the others.
 
+    `wanted` has the texts by label.
     Only lines that are as they were written are touched: the others are people's.
     """
-    before = {line.id: line.text for line in parse(base) if line.id is not None}
+    before = {line.label: line.text for line in parse(base) if line.label is not None}
     return _refreshed(base or b"", before, wanted), _refreshed(block, before, wanted)
 
 
@@ -257,13 +293,12 @@ def _refreshed(block: bytes, before: Mapping[str, str], wanted: Mapping[str, str
     lines = []
     for raw in block.splitlines(keepends=True):
         line = next(iter(parse(b"\n" + raw + b"\n\n")), None)
-        if line is None or line.id is None or before.get(line.id) != line.text:
+        if line is None or line.label is None or before.get(line.label) != line.text:
             lines.append(raw)
-        elif line.id in wanted:
+        elif line.label in wanted:
             end = raw[len(raw.rstrip(b"\r\n")) :]
-            lines.append(
-                raw if wanted[line.id] == line.text else _item(wanted[line.id], line.id).encode() + end
-            )
+            text = wanted[line.label]
+            lines.append(raw if text == line.text else _item(text, line.label).encode() + end)
     return b"".join(_without_empty_sections(lines))
 
 

@@ -54,7 +54,6 @@ ELSEWHERE = 0.1
 _DIGIT = re.compile(r"\d")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _QUOTE = re.compile('"[^"]{2,60}"|\u201c[^\u201d]{2,60}\u201d|\u00ab[^\u00bb]{2,60}\u00bb')
-_APOSTROPHE = str.maketrans({"\u2019": "'"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,7 @@ class Background:
 
 def split(text: str) -> list[str]:
     """Return the words of a text in lower case."""
-    return WORD.findall(text.lower().translate(_APOSTROPHE))
+    return WORD.findall(text.lower().replace("\u2019", "'"))
 
 
 def count(texts: Sequence[str]) -> Background:
@@ -100,20 +99,21 @@ def _measure(text: str, rarities: Mapping[str, float]) -> tuple[float, ...]:
     words = split(text)
     distinct = set(words)
     total = len(words) or 1
-    rarest = sorted((rarities.get(word, 0.0) for word in distinct), reverse=True)[:5]
+    rarest = sorted([rarities.get(word, 0.0) for word in distinct], reverse=True)[:5]
     english = is_english(distinct, text)
     by_list = (
         float(not distinct.isdisjoint(FIRST_PERSON)),
-        min(sum(word in FACT_VERBS for word in words), 4) / 4,
-        sum(word in SMALL_TALK for word in words) / total * 5,
-        sum(word in SECOND_PERSON for word in words) / total * 5,
+        min(_count(words, distinct, FACT_VERBS), 4) / 4,
+        _count(words, distinct, SMALL_TALK) / total * 5,
+        _count(words, distinct, SECOND_PERSON) / total * 5,
     )
     first, facts, talk, second = by_list if english else (0.0, 0.0, 0.0, 0.0)
+    number = _DIGIT.search(text) is not None
     return (
         sum(rarest) / 5,
         min(len(NAME.findall(text)), 4) / 4 if english else 0.0,
-        float(_DIGIT.search(text) is not None),
-        float(not distinct.isdisjoint(TIME_WORDS) or _YEAR.search(text) is not None),
+        float(number),
+        float(not distinct.isdisjoint(TIME_WORDS) or (number and _YEAR.search(text) is not None)),
         first,
         facts,
         float(_QUOTE.search(text) is not None),
@@ -122,6 +122,11 @@ def _measure(text: str, rarities: Mapping[str, float]) -> tuple[float, ...]:
         second,
         float(not english),
     )
+
+
+def _count(words: Sequence[str], distinct: set[str], listed: frozenset[str]) -> int:
+    """Return how many words of a text are listed; most texts have none, which costs nothing to see."""
+    return 0 if distinct.isdisjoint(listed) else sum(word in listed for word in words)
 
 
 def _asking(text: str) -> float:

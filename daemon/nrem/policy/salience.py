@@ -6,7 +6,8 @@ import re
 
 from nrem.model import Role
 
-_URGENT = re.compile(r"\b(?:error|bug|fix|critical|important)\b", re.IGNORECASE)
+_URGENT_WORDS = ("error", "bug", "fix", "critical", "important")
+_URGENT = re.compile(rf"\b(?:{'|'.join(_URGENT_WORDS)})\b")
 
 
 def importance(content: str, role: Role | None) -> float:
@@ -16,11 +17,16 @@ def importance(content: str, role: Role | None) -> float:
         hundredths += 10
     if len(content.encode()) > 500:
         hundredths += 10
-    if _URGENT.search(content):
+    if _is_urgent(content):
         hundredths += 15
     if "```" in content:
         hundredths += 10
     return hundredths / 100
+
+
+def _is_urgent(content: str) -> bool:
+    lower = content.lower()  # plain search first: a sweep asks this of every text
+    return any(word in lower for word in _URGENT_WORDS) and _URGENT.search(lower) is not None
 
 
 def band(importance: float) -> str:

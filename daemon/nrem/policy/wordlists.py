@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
-NAME = re.compile(r"(?<=[^\s.!?:\u2026])\s+[\"\u201c(]?([A-Z][^\W_]+)")
+NAME = re.compile(r"\s(?<=[^\s.!?:\u2026]\s)\s*[\"\u201c(]?([A-Z][^\W_]+)")
 """A capital in the middle of a sentence; what I begins (I'm, I've) is too short or has an apostrophe."""
 
 # Not behind an abbreviation or an initial: half of "Dr. Brown" is another statement.

@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 import struct
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -37,12 +38,15 @@ BACKFILL_SECONDS = 30.0
 PUBLISH_SECONDS = 10.0
 PUSH_SECONDS = 10.0
 WORKERS = 2
+SWITCH_SECONDS = 0.0005
+"""How long a thread that computes, such as a sweep, keeps one that waits, such as a recall, from going on."""
 
 log = logging.getLogger("nrem.service")
 
 
 def serve(app: App, asgi: Any, path: Path, *, reload: Callable[[], None]) -> None:
     """Listen on the owner's socket and on TCP until SIGTERM or SIGINT; SIGHUP calls `reload`."""
+    sys.setswitchinterval(SWITCH_SECONDS)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_publishing(app))  # first, so that it ends when nobody can ask for more
         stack.enter_context(_pushing(app))

@@ -79,7 +79,8 @@ def needle(db: Connection, scope: int, id: str) -> Needle:
     states = [v.memory for v in memories.versions(db, scope, id) if v.memory is not None]
     texts = [text for state in states for text in (state.content, state.context) if text]
     texts += model_lines.texts_from(db, scope, id)
-    return Needle.of(id, texts, _words_of_its_own(db, scope, id, states))
+    label = promotions.labels(db, scope).get(id)
+    return Needle.of(id, texts, _words_of_its_own(db, scope, id, states), label)
 
 
 def _words_of_its_own(db: Connection, scope: int, id: str, states: list[Memory]) -> set[str]:

@@ -10,8 +10,11 @@ from dataclasses import dataclass
 
 from nrem.errors import NotFound
 from nrem.model import By, Event
+from nrem.policy import memory_doc
 from nrem.store import events, model_lines
 from nrem.store.driver import Connection, Row
+
+ID_LENGTH = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,10 +155,28 @@ def active(db: Connection, scope: int) -> dict[str, Promotion]:
     return {row["memory_id"]: _promotion(row) for row in rows}
 
 
-def ever(db: Connection, scope: int) -> frozenset[str]:
-    """Return every memory that was promoted once."""
-    rows = db.execute("select distinct memory_id from memory_promotions where scope = ?", (scope,))
-    return frozenset(row[0] for row in rows)
+def ever(db: Connection, scope: int) -> list[str]:
+    """Return every memory that was promoted once, also if it is gone now, in order of the first time."""
+    rows = db.execute(
+        "select memory_id from memory_promotions where scope = ? group by memory_id order by min(rowid)",
+        (scope,),
+    )
+    return [row[0] for row in rows]
+
+
+def labels(db: Connection, scope: int) -> dict[str, str]:
+    """Return what each memory that ever had a line is called there."""
+    return memory_doc.labels(ever(db, scope))
+
+
+def by_label(db: Connection, scope: int) -> dict[str, str]:
+    """Return the memory that each label stands for."""
+    return {label: id for id, label in labels(db, scope).items()}
+
+
+def resolve(db: Connection, scope: int, given: str) -> str:
+    """Return the id of the memory that a label stands for; anything else as it is."""
+    return given if len(given) == ID_LENGTH else by_label(db, scope).get(given, given)
 
 
 def made_by(db: Connection, scope: int, sweep: str) -> list[Promotion]:
@@ -272,10 +293,10 @@ def _proposal(row: Row) -> Proposal:
 
 def drop_line(db: Connection, scope: int, id: str) -> None:
     """Take the line of a memory that is erased out of what is kept of the block."""
-    known = block(db, scope)
-    if known is None:
+    known, label = block(db, scope), labels(db, scope).get(id)
+    if known is None or label is None:
         return
-    mark = f"m:{id}".encode()
+    mark = f" <!-- m:{label} -->".encode()
     written, intended = (
         b"".join(line for line in text.splitlines(keepends=True) if mark not in line)
         for text in (known.written, known.intended)

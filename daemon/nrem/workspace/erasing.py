@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from nrem.policy import memory_doc
 from nrem.policy.chain import canonical
 from nrem.policy.erasing import ERASED, Needle
 from nrem.workspace import journal
@@ -95,10 +96,15 @@ def _block(data: bytes, needle: Needle) -> bytes:
     kept, inside = [], False
     for line in data.splitlines(keepends=True):
         inside = inside and not line.startswith(_END)
-        if not inside or not _tells(line, needle):
+        if not inside or not (_is_of(line, needle) or _tells(line, needle)):
             kept.append(line)
         inside = inside or line.startswith(_BEGIN)
     return b"".join(kept)
+
+
+def _is_of(line: bytes, needle: Needle) -> bool:
+    """Tell whether a line of MEMORY.md is the memory's, though a person may have changed what it says."""
+    return needle.label is not None and memory_doc.label_of(line.decode(errors="replace")) == needle.label
 
 
 def _tells(line: bytes, needle: Needle) -> bool:

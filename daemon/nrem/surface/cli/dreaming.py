@@ -249,14 +249,14 @@ def _show_model(model: dict[str, Any] | None) -> None:
 
 
 def _waiting(agent: str, *, hidden: bool) -> Any:
-    """Return a bar that moves while a sweep is at work, on a terminal."""
+    """Return a bar that moves, and the time, while a sweep is at work, on a terminal."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     console = Console(stderr=True)
     progress = Progress(
-        TextColumn("{task.description}"), BarColumn(), console=console, transient=True,
-        disable=hidden or not console.is_terminal,
+        TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console,
+        transient=True, disable=hidden or not console.is_terminal,
     )  # fmt: skip
     progress.add_task(f"Sweeping the memory of {clean(agent)}", total=None)
     return progress
