@@ -21,8 +21,8 @@ from typing import Any
 
 os.environ |= {"MEM0_TELEMETRY": "False", "ANONYMIZED_TELEMETRY": "False"}  # read when they are imported
 
-from nrem.config import Embeddings
 from nrem.models.embeddings import Embedder, embed_all, make, unpack
+from nrem.sections import Embeddings
 from recall import DEEPEST, Arm, Conversation, Question, Store, figures, load, run, show
 
 

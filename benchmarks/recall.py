@@ -26,13 +26,13 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
-from nrem.config import Embeddings
 from nrem.errors import NremError
 from nrem.model import Caller
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
 from nrem.policy.terms import STOP_WORDS
 from nrem.runtime.app import App
+from nrem.sections import Embeddings
 from nrem.surface.operations import call
 
 CALLER = Caller(actor="bench", ingress="bench")

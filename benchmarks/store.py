@@ -29,11 +29,11 @@ from time import perf_counter
 from typing import Any
 
 from nrem.clock import SystemClock
-from nrem.config import Config
 from nrem.core.remember import remember
 from nrem.model import By, Caller, Kind, Memory, Provenance, Scope, Trust
 from nrem.models.embeddings import embed_all
 from nrem.policy import concepts, terms
+from nrem.sections import Config
 from nrem.store import database, driver, memories, migrations, scopes, search
 from nrem.store.database import Database, open_database
 from nrem.store.driver import Connection

@@ -11,9 +11,10 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from nrem import config
-from nrem.config import Config, Resolved, check_agent, load, template
+from nrem import config, sections
+from nrem.config import Resolved, check_agent, load, template
 from nrem.errors import ConfigError
+from nrem.sections import Config
 
 DOCS = Path(__file__).parents[1] / "docs" / "configuration.md"
 SECRET = "hunter2-hunter2"
@@ -120,7 +121,7 @@ def test_profile_itself_follows_the_precedence(tmp_path: Path) -> None:
 
 
 def test_profiles_set_known_keys_to_valid_values(tmp_path: Path) -> None:
-    assert set(config.PROFILES) == set(get_args(config.Retention.model_fields["profile"].annotation))
+    assert set(config.PROFILES) == set(get_args(sections.Retention.model_fields["profile"].annotation))
     for values in config.PROFILES.values():
         load(tmp_path, environ={}, flags=values)
 

@@ -13,7 +13,7 @@ import pytest
 
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from models.provider import DROP, HANG, Answer, Provider, refusing_url, running, said, status
-from nrem import config
+from nrem import sections
 from nrem.models import chat
 from nrem.models.embeddings import Patience
 from nrem.policy import memory_doc
@@ -50,11 +50,11 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
         yield provider
 
 
-def wanted(url: str, name: str = "ollama", **more: object) -> config.Chat:
-    return config.Chat.model_validate({"provider": name, "model": "m", "base_url": url, **more})
+def wanted(url: str, name: str = "ollama", **more: object) -> sections.Chat:
+    return sections.Chat.model_validate({"provider": name, "model": "m", "base_url": url, **more})
 
 
-def use(app: App, wished: config.Chat, patience: Patience = chat.PATIENCE) -> None:
+def use(app: App, wished: sections.Chat, patience: Patience = chat.PATIENCE) -> None:
     """Let an app ask another model, as after a change of its configuration."""
     if app.chat is not None:
         app.chat.close()

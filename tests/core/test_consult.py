@@ -11,11 +11,11 @@ import pytest
 
 from builders import ManualClock
 from models.provider import Provider, running, status
-from nrem.config import Config
 from nrem.core.consult import Advice, consult
 from nrem.models.chat import Chat, choose
 from nrem.policy.proposals import Source
 from nrem.runtime.app import App
+from nrem.sections import Config
 
 NOTES = (
     Source(id="a", text="Luis moved to Lisbon", at=1_700_000_000_000),

@@ -11,7 +11,6 @@ import pytest
 
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from models.provider import Provider, running, status
-from nrem.config import Embeddings
 from nrem.core import reembed
 from nrem.core.reembed import backfill
 from nrem.errors import Conflict, Unavailable
@@ -19,6 +18,7 @@ from nrem.models import transport
 from nrem.models.embeddings import Embedder, make, pack, unpack
 from nrem.models.local import WordLlama
 from nrem.runtime.app import App
+from nrem.sections import Embeddings
 from nrem.store import vectors as stored
 
 A = "local:wordllama-256"

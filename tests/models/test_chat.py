@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from models.provider import DROP, HANG, Answer, Provider, refusing_url, said, status
-from nrem import config
+from nrem import sections
 from nrem.errors import ConfigError, Unavailable
 from nrem.models import transport
 from nrem.models.chat import PATIENCE, Chat, Prompt, Reply, choose
@@ -37,7 +37,7 @@ def closed() -> Iterator[None]:
 
 def chat_of(provider: Provider, name: str, patience: Patience = PATIENCE, **wanted: str) -> Chat:
     chat = choose(
-        config.Chat.model_validate({"provider": name, "model": "m", "base_url": provider.url} | wanted),
+        sections.Chat.model_validate({"provider": name, "model": "m", "base_url": provider.url} | wanted),
         patience,
     )
     assert chat is not None
@@ -49,21 +49,21 @@ def chat_of(provider: Provider, name: str, patience: Patience = PATIENCE, **want
 
 
 def test_without_a_model_there_is_none() -> None:
-    assert choose(config.Chat()) is None
-    assert choose(config.Chat(provider="openai")) is None
+    assert choose(sections.Chat()) is None
+    assert choose(sections.Chat(provider="openai")) is None
 
 
 @pytest.mark.parametrize(
     ("wanted", "identity"),
     [
-        (config.Chat(provider="google", model="gemini"), "google:gemini"),
-        (config.Chat(model="ollama:llama3:8b"), "ollama:llama3:8b"),
-        (config.Chat(provider="openai", model="anthropic:claude"), "anthropic:claude"),
-        (config.Chat(provider="ollama", model="llama3:8b"), "ollama:llama3:8b"),
-        (config.Chat(model="local-model", base_url="http://127.0.0.1:1/v1"), "openai:local-model"),
+        (sections.Chat(provider="google", model="gemini"), "google:gemini"),
+        (sections.Chat(model="ollama:llama3:8b"), "ollama:llama3:8b"),
+        (sections.Chat(provider="openai", model="anthropic:claude"), "anthropic:claude"),
+        (sections.Chat(provider="ollama", model="llama3:8b"), "ollama:llama3:8b"),
+        (sections.Chat(model="local-model", base_url="http://127.0.0.1:1/v1"), "openai:local-model"),
     ],
 )
-def test_a_configuration_means_one_model(wanted: config.Chat, identity: str) -> None:
+def test_a_configuration_means_one_model(wanted: sections.Chat, identity: str) -> None:
     chat = choose(wanted)
     assert chat is not None
     assert chat.identity == identity
@@ -71,7 +71,7 @@ def test_a_configuration_means_one_model(wanted: config.Chat, identity: str) -> 
 
 def test_a_model_of_nobody_is_a_config_error() -> None:
     with pytest.raises(ConfigError, match="not whose model") as caught:
-        choose(config.Chat(model="gpt-x"))
+        choose(sections.Chat(model="gpt-x"))
     assert caught.value.field == "chat.provider"
 
 
@@ -196,7 +196,7 @@ def test_an_answer_that_is_too_large_is_not_read(provider: Provider, monkeypatch
 
 
 def test_nobody_there_is_unavailable() -> None:
-    chat = choose(config.Chat(model="m", base_url=refusing_url()), Patience(1, 1.0))
+    chat = choose(sections.Chat(model="m", base_url=refusing_url()), Patience(1, 1.0))
     assert chat is not None
     opened.append(chat)
     with pytest.raises(Unavailable, match="ConnectError"):

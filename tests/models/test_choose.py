@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from nrem import config
-from nrem.config import Config
+from nrem import config, sections
 from nrem.errors import ConfigError
 from nrem.models.embeddings import Embedder, choose, make
 from nrem.models.local import WordLlama
 from nrem.models.minilm import MiniLM
 from nrem.models.providers import Google, Ollama, OpenAI
+from nrem.sections import Config
 
 
 def settings(chat: str = "", **embeddings: str) -> Config:
@@ -134,7 +134,7 @@ def test_an_unknown_provider_in_the_file_is_named_with_those_there_are(home: Pat
 
 
 def test_an_unknown_provider_that_came_another_way_is_a_config_error_too() -> None:
-    given = config.Memory.model_construct(embeddings=config.Embeddings.model_construct(provider="cohere"))  # type: ignore[arg-type]
+    given = sections.Memory.model_construct(embeddings=sections.Embeddings.model_construct(provider="cohere"))  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="there is no provider cohere") as caught:
         choose(Config.model_construct(memory=given))
     assert caught.value.field == "memory.embeddings.provider"
@@ -161,4 +161,4 @@ def test_the_environment_chooses_too(
     "identity", [identity for provider, identity, _ in DEFAULTS if provider] + ["ollama:a:b", "minilm:/x"]
 )
 def test_an_identity_says_enough_to_make_the_embedder_again(identity: str) -> None:
-    assert make(identity, config.Embeddings()).identity == identity
+    assert make(identity, sections.Embeddings()).identity == identity

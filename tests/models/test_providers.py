@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from models.provider import DROP, HANG, Answer, Provider, refusing_url, shaped, status
-from nrem.config import Embeddings
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.models import transport
 from nrem.models.embeddings import PROBE, USUAL, Embedder, Patience, embed_all, make, pack
 from nrem.models.providers import PROVIDERS, Google, Ollama, OpenAI
+from nrem.sections import Embeddings
 
 IDENTITIES = {"openai": "openai:m", "google": "google:m", "ollama": "ollama:m"}
 PATHS = {"openai": "/embeddings", "google": "/models/m:batchEmbedContents", "ollama": "/api/embed"}
@@ -600,7 +600,7 @@ def test_an_empty_key_file_is_a_config_error(usual: Provider, tmp_path: Path, co
 
 @pytest.mark.rows(92)
 def test_an_address_alone_means_an_openai_compatible_server(provider: Provider) -> None:
-    from nrem.config import Config
+    from nrem.sections import Config
     from nrem.models.embeddings import choose
 
     for given in ({}, {"model": "bge-m3"}):

@@ -8,12 +8,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from builders import Call, ManualClock
-from nrem.config import Config
 from nrem.policy.schedule import Cron
 from nrem.runtime.app import App
 from nrem.runtime.kinds import KINDS
 from nrem.runtime.scheduler import Scheduler
 from nrem.runtime.worker import Worker
+from nrem.sections import Config
 from workspace.workshop import check_clean, git
 
 DAY = 86_400

@@ -15,9 +15,9 @@ import served
 from builders import Call, ManualClock
 from nrem import wire
 from nrem.client import Client
-from nrem.config import Server
 from nrem.errors import Denied, NotFound, Unavailable
 from nrem.runtime.app import App
+from nrem.sections import Server
 from nrem.surface import guard
 from nrem.surface.http import Web
 

@@ -26,9 +26,9 @@ from starlette.testclient import TestClient
 
 import served
 from builders import Call, ManualClock
-from nrem.config import Config
 from nrem.errors import Unavailable
 from nrem.runtime.app import App
+from nrem.sections import Config
 from nrem.surface import http, mcp, operations
 from nrem.wire.tools import RESOURCES, TOOLSETS, TYPED
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import functools
 
-from nrem.config import Config
 from nrem.core import agents, incoming
 from nrem.core.workspaces import Workspaces
 from nrem.errors import Denied
 from nrem.model import Caller
+from nrem.sections import Config
 from nrem.store import replay
 from nrem.store.database import Database
 from nrem.workspace import transfer

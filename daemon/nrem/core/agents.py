@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from nrem import config
+from nrem import config, sections
 from nrem.clock import Clock
 from nrem.core import push
 from nrem.core.publish import GIT_IS_OFF
@@ -24,7 +24,7 @@ from nrem.wire import Agent, AgentConfigs, Agents, CheckpointMade, RemovedAgent,
 TRIES = 3
 _MEANWHILE = "written_meanwhile"
 
-SettingsOf = Callable[[Scope], config.Config]
+SettingsOf = Callable[[Scope], sections.Config]
 """Tells what holds for an agent."""
 
 
@@ -152,7 +152,7 @@ def set_config(
     store: Database,
     scope: Scope,
     request: SetAgentConfig,
-    settings: config.Config,
+    settings: sections.Config,
     *,
     caller: Caller,
     clock: Clock,
@@ -194,7 +194,7 @@ def list_configs(store: Database, scope: Scope) -> AgentConfigs:
         return AgentConfigs(versions=tuple(scopes.configs(db, scope.number)))
 
 
-def _agent(db: Connection, settings: config.Config, scope: Scope, memories: int) -> Agent:
+def _agent(db: Connection, settings: sections.Config, scope: Scope, memories: int) -> Agent:
     versions = scopes.configs(db, scope.number)
     waiting = commits.waiting(db, scope.number) if settings.workspace.git else Waiting()
     return Agent(

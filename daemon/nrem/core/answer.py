@@ -10,13 +10,13 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
 from nrem.model import Filter, Memory, Scope
 from nrem.models.embeddings import Embedder, embed_all, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.ranking import Mode, Profile, Scores
+from nrem.sections import Config
 from nrem.store import listing, scopes, search, vectors
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.answer import answer
 from nrem.core.point import resolve
 from nrem.errors import InputError, InvalidField
 from nrem.model import Event, Scope
 from nrem.models.embeddings import Embedder
+from nrem.sections import Config
 from nrem.store import commits, events, memories
 from nrem.store.database import Database
 from nrem.store.driver import Connection

@@ -10,13 +10,13 @@ from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.errors import ConfigError, Unavailable
 from nrem.model import Scope, iso
 from nrem.models import prompts
 from nrem.models.chat import Chat, Prompt, Reply
 from nrem.policy import proposals
 from nrem.policy.proposals import Dropped, Proposal, Source
+from nrem.sections import Config
 from nrem.store import model_calls
 from nrem.store.database import Database
 from nrem.store.model_calls import ModelCall

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
-from nrem.config import Config
 from nrem.core.changes import Most, changes
 from nrem.core.follow import follow
 from nrem.core.point import Point, resolve
@@ -13,6 +12,7 @@ from nrem.core.publish import GIT_IS_OFF
 from nrem.core.workspaces import Workspace
 from nrem.errors import NotFound
 from nrem.model import Scope
+from nrem.sections import Config
 from nrem.store import commits
 from nrem.store.database import Database
 from nrem.store.differences import lines_between

@@ -9,7 +9,6 @@ from pathlib import Path
 
 from nrem import __version__, client, config
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core import surroundings
 from nrem.core.soundness import check_chain, check_rows
 from nrem.core.surroundings import problem
@@ -17,6 +16,7 @@ from nrem.errors import ConfigError, Corrupt, NremError
 from nrem.model import Finding, Level, iso
 from nrem.models import embeddings
 from nrem.models.embeddings import Embedder
+from nrem.sections import Config
 from nrem.store import backup, checks, driver, jobs, migrations, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nrem.config import Config
 from nrem.core import memory_file
 from nrem.core.memory_file import Found
 from nrem.core.workspaces import Workspace
 from nrem.model import Scope
 from nrem.models.chat import Chat
 from nrem.models.embeddings import Embedder
+from nrem.sections import Config
 from nrem.store.database import Database
 
 

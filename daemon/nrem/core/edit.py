@@ -6,13 +6,13 @@ import dataclasses
 from typing import Any
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.remember import check_content, embed, embed_text
 from nrem.core.scrub import Scrubber
 from nrem.errors import Conflict, Denied, InputError, InvalidField
 from nrem.model import By, Caller, Memory, Scope, Trust
 from nrem.models.embeddings import Embedder
 from nrem.policy import concepts
+from nrem.sections import Config
 from nrem.store import memories, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection

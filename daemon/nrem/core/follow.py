@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nrem.config import Config
 from nrem.core.record import catch_up
 from nrem.core.workspaces import Workspace
 from nrem.errors import NremError
 from nrem.model import Scope
+from nrem.sections import Config
 from nrem.store import commits, scopes
 from nrem.store.commits import Watermark
 from nrem.store.database import Database

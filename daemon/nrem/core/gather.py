@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nrem.config import Config
 from nrem.core import memory_file
 from nrem.core.dreamer import Dreamer
 from nrem.core.memory_file import Found
@@ -17,6 +16,7 @@ from nrem.policy.classic import Recalled
 from nrem.policy.dreaming import Candidate, Scores
 from nrem.policy.memory_doc import Parts
 from nrem.policy.projection import Plan, Room
+from nrem.sections import Config
 from nrem.store import model_lines, promotions, signals, sweeps
 from nrem.store.driver import Connection
 from nrem.store.model_lines import ModelLine

@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from nrem.config import Config
 from nrem.core.record import published
 from nrem.errors import Corrupt, NotFound
 from nrem.model import Event, RecallLine, Scope
+from nrem.sections import Config
 from nrem.store import commits, memories, recall_lines, replay
 from nrem.store.commits import Watermark
 from nrem.store.driver import Connection

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NotFound
 from nrem.model import Memory, Scope
 from nrem.policy import memory_doc
 from nrem.policy.memory_doc import PATH, Edits, Line, Parts
+from nrem.sections import Config
 from nrem.store import model_lines, promotions, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.errors import NotFound, NremError
+from nrem.sections import Config
 from nrem.wire import LeftOut
 from nrem.workspace.files import LIMIT, Files
 from nrem.workspace.repository import Repository

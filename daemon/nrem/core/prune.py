@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from zoneinfo import ZoneInfo
 
-from nrem.config import Config
 from nrem.model import Scope
 from nrem.policy import timewords
+from nrem.sections import Config
 from nrem.store import signals
 from nrem.store.database import Database
 from nrem.wire import Pruned

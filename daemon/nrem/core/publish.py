@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass, replace
 
-from nrem.config import Config
 from nrem.core import memory_file
 from nrem.core.own_files import OwnFiles, gather
 from nrem.core.recall_lines import export_recalls
@@ -19,6 +18,7 @@ from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NotFound
 from nrem.model import Counts, Published, Scope
+from nrem.sections import Config
 from nrem.store import commits, migrations, scopes
 from nrem.store.commits import Watermark
 from nrem.store.database import Database

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from nrem.config import Config
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NremError, Unavailable
 from nrem.model import Scope
+from nrem.sections import Config
 from nrem.store import commits, remotes, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from nrem.config import Config
 from nrem.core.changes import Changes, Most, changes
 from nrem.core.follow import follow
 from nrem.core.publish import GIT_IS_OFF
 from nrem.core.workspaces import Workspace
 from nrem.model import Counts, Published, Scope
+from nrem.sections import Config
 from nrem.store import commits
 from nrem.store.database import Database
 from nrem.store.driver import Connection

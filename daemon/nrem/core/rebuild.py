@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from nrem import config, wire
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core import incoming
 from nrem.core.incoming import Incoming
 from nrem.core.soundness import check_chain, check_index, check_rows
 from nrem.errors import Corrupt, NotFound, NremError
 from nrem.model import AgentContents, Contents, Lost, Rebuilt, RebuiltAgent
+from nrem.sections import Config
 from nrem.store import backup, commits, driver, migrations, replay
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.answer import Answer, answer
 from nrem.core.scrub import Scrubber
 from nrem.model import AskedBy, Caller, Scope
 from nrem.models.embeddings import Embedder
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.chain import canonical
+from nrem.sections import Config
 from nrem.store import recalls
 from nrem.store.database import Database
 from nrem.wire import Recall, Recalled

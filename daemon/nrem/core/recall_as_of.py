@@ -6,12 +6,12 @@ from dataclasses import replace
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.answer import answer
 from nrem.core.point import resolve
 from nrem.core.recall import ranker
 from nrem.model import Scope
 from nrem.models.embeddings import Embedder
+from nrem.sections import Config
 from nrem.store import recalls
 from nrem.store.database import Database
 from nrem.store.past import Moment, Past

@@ -10,10 +10,10 @@ import contextlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nrem.config import Workspace as Settings
 from nrem.core.record import Base
 from nrem.errors import NotFound
 from nrem.model import RecallLine
+from nrem.sections import Workspace as Settings
 from nrem.store import recall_lines
 from nrem.store.driver import Connection
 from nrem.workspace import journal

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Shard
 from nrem.errors import Corrupt, NotFound
 from nrem.model import Counts, Published
+from nrem.sections import Config
 from nrem.store import commits
 from nrem.store.commits import Watermark
 from nrem.store.driver import Connection

@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from nrem.clock import Clock
-from nrem.config import Config, Episodic, Procedural, Semantic
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, Conflict, InvalidField, Unavailable
 from nrem.model import KIND_ALIASES, By, Caller, Filter, Kind, Memory, Provenance, Scope, Trust
 from nrem.models.embeddings import Embedder, dimension_of, embed_all, pack
 from nrem.policy import concepts, salience
+from nrem.sections import Config, Episodic, Procedural, Semantic
 from nrem.store import listing, memories, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection

@@ -7,7 +7,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.answer import Answer, answer
 from nrem.core.point import resolve
 from nrem.core.recall_as_of import causes, erased, words_only
@@ -15,6 +14,7 @@ from nrem.errors import InputError, InvalidField
 from nrem.model import Scope
 from nrem.models.embeddings import Embedder
 from nrem.policy.erasing import ERASED
+from nrem.sections import Config
 from nrem.store import events, recalls
 from nrem.store.database import Database
 from nrem.store.driver import Connection

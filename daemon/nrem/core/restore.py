@@ -11,11 +11,11 @@ import dataclasses
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.config import Config
 from nrem.core.point import Point, resolve
 from nrem.errors import Denied, InvalidField
 from nrem.model import By, Caller, Scope, Trust
 from nrem.policy.restoring import Known, Plan, decide
+from nrem.sections import Config
 from nrem.store import memories, recalls, scopes, states
 from nrem.store.database import Database
 from nrem.store.driver import Connection

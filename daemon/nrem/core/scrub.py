@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from nrem.config import Config
 from nrem.errors import InvalidField
 from nrem.policy import secrets
+from nrem.sections import Config
 
 
 class Scrubber:

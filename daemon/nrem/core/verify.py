@@ -9,12 +9,12 @@ import dataclasses
 from collections.abc import Iterable, Iterator
 from itertools import islice, zip_longest
 
-from nrem.config import Config
 from nrem.core.record import published
 from nrem.core.soundness import check_chain, check_index, check_rows
 from nrem.core.workspaces import Workspace
 from nrem.errors import NremError
 from nrem.model import Finding, Level, Published, Scope
+from nrem.sections import Config
 from nrem.store import checks, commits, driver, events
 from nrem.store.database import Database
 from nrem.store.driver import Connection

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from nrem.config import Config
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Denied, InvalidField
 from nrem.model import Caller, Scope, Trust
+from nrem.sections import Config
 from nrem.store import scopes
 from nrem.store.database import Database
 from nrem.wire import WriteFile, WrittenFile

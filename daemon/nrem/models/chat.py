@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, TypeGuard
 
-from nrem import config
+from nrem import sections
 from nrem.errors import ConfigError, Unavailable
 from nrem.models.embeddings import Patience
 from nrem.models.keys import read_key
@@ -53,7 +53,7 @@ class _Remote:
     key_variable: str | None = None
     usual_url = ""
 
-    def __init__(self, provider: str, model: str, wanted: config.Chat, patience: Patience) -> None:
+    def __init__(self, provider: str, model: str, wanted: sections.Chat, patience: Patience) -> None:
         self.identity = f"{provider}:{model}"
         self._provider = provider
         self._model = model
@@ -172,7 +172,7 @@ class Ollama(_Remote):
         return self._reply(text, _at(answer, "prompt_eval_count"), _at(answer, "eval_count"))
 
 
-PROVIDERS: Mapping[str, Callable[[str, str, config.Chat, Patience], Chat]] = {
+PROVIDERS: Mapping[str, Callable[[str, str, sections.Chat, Patience], Chat]] = {
     "openai": OpenAI,
     "anthropic": Anthropic,
     "google": Google,
@@ -180,7 +180,7 @@ PROVIDERS: Mapping[str, Callable[[str, str, config.Chat, Patience], Chat]] = {
 }
 
 
-def choose(wanted: config.Chat, patience: Patience = PATIENCE) -> Chat | None:
+def choose(wanted: sections.Chat, patience: Patience = PATIENCE) -> Chat | None:
     """Return the model that a configuration means; None when it names none."""
     if not wanted.model:
         return None

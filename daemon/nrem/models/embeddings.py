@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from nrem import config
+from nrem import sections
 from nrem.errors import ConfigError, Unavailable
 
 Vector = NDArray[np.float32]
@@ -115,7 +115,7 @@ DEFAULT_MODELS = {
 }
 
 
-def choose(settings: config.Config, patience: Patience = USUAL) -> Embedder | None:
+def choose(settings: sections.Config, patience: Patience = USUAL) -> Embedder | None:
     """Return the embedder that a configuration means, not yet loaded; None when vectors are off."""
     if not settings.vector.enabled:
         return None
@@ -125,7 +125,7 @@ def choose(settings: config.Config, patience: Patience = USUAL) -> Embedder | No
     return make(f"{provider}:{model}", wanted, patience)
 
 
-def make(identity: str, wanted: config.Embeddings, patience: Patience = USUAL) -> Embedder:
+def make(identity: str, wanted: sections.Embeddings, patience: Patience = USUAL) -> Embedder:
     """Return the embedder of an identity; raise ConfigError for one that there is none for."""
     provider, _, model = identity.partition(":")
     if provider == "local":
@@ -143,7 +143,7 @@ def make(identity: str, wanted: config.Embeddings, patience: Patience = USUAL) -
     return PROVIDERS[provider](provider, model, wanted, patience)
 
 
-def remake(identity: str, wanted: config.Embeddings, configured: str) -> Embedder:
+def remake(identity: str, wanted: sections.Embeddings, configured: str) -> Embedder:
     """Return the embedder whose vectors still serve, while the configured one's are made.
 
     One on a server is asked again only if the configuration is still for its provider: otherwise address and

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nrem import config
-from nrem.config import Endpoint
 from nrem.errors import ConfigError
+from nrem.sections import Endpoint
 
 
 def read_key(provider: str, wanted: Endpoint, usual: str | None, *, section: str) -> str | None:

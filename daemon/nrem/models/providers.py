@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from nrem.config import Embeddings
 from nrem.errors import Unavailable
 from nrem.models.embeddings import USUAL, Embedder, Patience
 from nrem.models.keys import read_key
 from nrem.models.transport import Transport
+from nrem.sections import Embeddings
 
 SECTION = "memory.embeddings"
 

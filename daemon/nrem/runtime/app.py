@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from nrem.clock import Clock, SystemClock
-from nrem.config import Config, Source
+from nrem.config import Source
 from nrem.core import agents, erase, jobs
 from nrem.core.dream import dream
 from nrem.core.dreamer import Dreamer
@@ -23,6 +23,7 @@ from nrem.model import Caller, Scope
 from nrem.models import chat, embeddings, transport
 from nrem.models.chat import Chat
 from nrem.models.embeddings import Embedder
+from nrem.sections import Config
 from nrem.store import scopes, sweeps, vectors
 from nrem.store.database import Database, open_database
 from nrem.store.vectors import EmbeddingModelChanged

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from nrem.config import Config
 from nrem.core.prune import prune
 from nrem.model import Caller, Scope
 from nrem.policy.schedule import Cron, Schedule
 from nrem.runtime.app import App
+from nrem.sections import Config
 from nrem.store import events
 from nrem.store.jobs import Claim
 

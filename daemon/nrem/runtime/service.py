@@ -20,7 +20,7 @@ import uvicorn
 import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from nrem.config import LONGEST_SOCKET, Server
+from nrem.config import LONGEST_SOCKET
 from nrem.core import reembed
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
@@ -30,6 +30,7 @@ from nrem.runtime.publisher import Publisher
 from nrem.runtime.pusher import Pusher
 from nrem.runtime.scheduler import LONGEST_SLEEP, Scheduler
 from nrem.runtime.worker import Worker
+from nrem.sections import Server
 
 DRAIN_SECONDS = 10
 HEADER_SECONDS = 10.0

@@ -17,11 +17,11 @@ from typing import Any
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 
-from nrem.config import Server
 from nrem.core.tokens import Doorkeeper
 from nrem.errors import Conflict, Corrupt, Denied, InputError, NotFound, NremError, Unavailable
 from nrem.model import Caller
 from nrem.runtime.logs import request_id
+from nrem.sections import Server
 from nrem.surface.metrics import Metrics
 
 Scope = MutableMapping[str, Any]

@@ -16,10 +16,10 @@ from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
 from nrem import wire
-from nrem.config import Config
 from nrem.errors import Corrupt, NotFound, NremError
 from nrem.model import Kind
 from nrem.policy import memory_doc, rendering
+from nrem.sections import Config
 from nrem.wire.tools import AnyTool, Request, Resource, resources_of, tools_of
 
 if TYPE_CHECKING:
