@@ -600,8 +600,8 @@ def test_an_empty_key_file_is_a_config_error(usual: Provider, tmp_path: Path, co
 
 @pytest.mark.rows(92)
 def test_an_address_alone_means_an_openai_compatible_server(provider: Provider) -> None:
-    from nrem.sections import Config
     from nrem.models.embeddings import choose
+    from nrem.sections import Config
 
     for given in ({}, {"model": "bge-m3"}):
         wanted = {"base_url": provider.url, **given}
