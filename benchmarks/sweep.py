@@ -41,7 +41,7 @@ DAY = 86_400_000
 BATCH = 1000
 IDLE = 400
 """Recalls that are timed while nothing else goes on."""
-NAMES = ("Luis", "Marta", "Globex", "Lisbon", "Acme", "Sevilla", "Ines", "Porto")
+NAMES = ("Luis", "Marta", "Globex", "Lisbon", "Acme", "Sevilla", "Carla", "Porto")
 
 
 # Building
