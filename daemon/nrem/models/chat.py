@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol, TypeGuard
 
 from nrem import sections
 from nrem.errors import ConfigError, Unavailable
 from nrem.models.embeddings import Patience
-from nrem.models.keys import read_key
-from nrem.models.transport import Transport
+from nrem.models.remote import Remote
 
-SECTION = "chat"
 PATIENCE = Patience(tries=3, seconds=120.0)
 MOST_TOKENS = 4000
 """Of an answer."""
@@ -47,32 +44,10 @@ class Chat(Protocol):
         """Let go of what it holds open."""
 
 
-class _Remote:
-    """What all of them share: an identity, and a transport made at first use."""
+class _Remote(Remote):
+    """One that answers in text."""
 
-    key_variable: str | None = None
-    usual_url = ""
-
-    def __init__(self, provider: str, model: str, wanted: sections.Chat, patience: Patience) -> None:
-        self.identity = f"{provider}:{model}"
-        self._provider = provider
-        self._model = model
-        self._wanted = wanted
-        self._patience = patience
-
-    @cached_property
-    def _transport(self) -> Transport:
-        url = self._wanted.base_url or self.usual_url
-        key = read_key(self._provider, self._wanted, self.key_variable, section=SECTION)
-        headers = self._headers(key)
-        return Transport(self._provider, url.rstrip("/") + "/", headers, self._patience, section=SECTION)
-
-    def _headers(self, key: str | None) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if key else {}
-
-    def close(self) -> None:
-        if "_transport" in self.__dict__:
-            self._transport.close()
+    section = "chat"
 
     def _reply(self, text: object, asked: object, answered: object) -> Reply:
         """Return a reply, if there is a text; one that does not count its tokens has them estimated."""

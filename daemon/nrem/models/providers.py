@@ -3,47 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from nrem.errors import Unavailable
-from nrem.models.embeddings import USUAL, Embedder, Patience
-from nrem.models.keys import read_key
-from nrem.models.transport import Transport
+from nrem.models.embeddings import Embedder, Patience
+from nrem.models.remote import Remote
 from nrem.sections import Embeddings
 
-SECTION = "memory.embeddings"
 
+class _Remote(Remote):
+    """One that makes vectors, which are checked."""
 
-class _Remote:
-    """What all of them share: an identity, a transport made at first use, answers that are checked."""
-
+    section = "memory.embeddings"
     batch_size = 64
     remote = True
     instant = False
-    key_variable: str | None = None
-    usual_url = ""
-
-    def __init__(self, provider: str, model: str, wanted: Embeddings, patience: Patience = USUAL) -> None:
-        self.identity = f"{provider}:{model}"
-        self._provider = provider
-        self._model = model
-        self._wanted = wanted
-        self._patience = patience
-
-    @cached_property
-    def _transport(self) -> Transport:
-        url = self._wanted.base_url or self.usual_url
-        key = read_key(self._provider, self._wanted, self.key_variable, section=SECTION)
-        headers = self._headers(key)
-        return Transport(self._provider, url.rstrip("/") + "/", headers, self._patience, section=SECTION)
-
-    def close(self) -> None:
-        if "_transport" in self.__dict__:
-            self._transport.close()
-
-    def _headers(self, key: str | None) -> dict[str, str]:
-        return {"Authorization": f"Bearer {key}"} if key else {}
 
     def _checked(self, found: object, count: int) -> list[Sequence[float]]:
         if (
