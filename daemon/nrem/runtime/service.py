@@ -39,7 +39,7 @@ BACKFILL_SECONDS = 30.0
 PUBLISH_SECONDS = 10.0
 PUSH_SECONDS = 10.0
 WORKERS = 2
-SWITCH_SECONDS = 0.0005
+SWITCH_SECONDS = 0.0001
 """How long a thread that computes, such as a sweep, keeps one that waits, such as a recall, from going on."""
 
 log = logging.getLogger("nrem.service")
