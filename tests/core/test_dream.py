@@ -800,3 +800,13 @@ def test_why_tells_of_a_memorys_line_with_its_score(call: Call) -> None:
     assert (promoted["score"], promoted["reason"]) == (line["score"], line["reason"])
     assert (promoted["sweep"], promoted["commit"]) == (dreamed["sweep"], dreamed["commit"])
     assert demoted["reason"]
+
+
+@pytest.mark.rows(109)
+def test_the_diary_names_what_contradicts(app: App, call: Call, clock: ManualClock) -> None:
+    call("remember", agent="ana", content="Luis lives in Madrid")
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Luis lives in Lisbon")
+    call("dream", agent="ana")
+    [page] = (app.home / "workspaces" / "ana" / "dreams").rglob("*.md")
+    assert '"Luis lives in Madrid" no longer holds: "Luis lives in Lisbon"' in page.read_text()

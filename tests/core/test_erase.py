@@ -310,6 +310,22 @@ def test_a_line_in_memory_md_and_the_diary_go_with_it(app: App, call: Call, root
 
 
 @pytest.mark.rows(114)
+def test_the_diary_keeps_no_part_of_a_long_text(app: App, call: Call, root: Path) -> None:
+    long = "Hello! Luis lives in Zorbulon near the quixplat. " + "He told so at the market, and again. " * 20
+    id = call("remember", agent="ana", content=long, pinned=True)["id"]
+    call("remember", agent="ana", content="Marta keeps the keys of the house", pinned=True)
+    call("recall", agent="ana", query="why quixplat?", mode="keyword", kinds=["procedural"])
+    app.store.settle()
+    call("dream", agent="ana")
+    [page] = (root / "dreams").rglob("*.md")
+    assert "Zorbulon" in page.read_text()
+    call("erase_memory", agent="ana", id=id)
+    assert holders(app.home, ["zorbulon", "quixplat"]) == set()
+    assert "at the market" not in page.read_text()
+    assert "Marta keeps the keys of the house" in page.read_text()
+
+
+@pytest.mark.rows(114)
 def test_recalls_in_git_lose_what_repeats_the_text(app: App, call: Call, root: Path, id: str) -> None:
     call("recall", agent="ana", query=NEW)
     app.store.settle()

@@ -16,7 +16,8 @@ REPORT: dict[str, Any] = {
     "misses": [MISS],
     "model": None,
     "rejected": {"it is code": 2},
-    "themes": ["luis and tea: 3 memories"],
+    "themes": [("luis and tea: 3 memories", ["m4"])],
+    "conflicts": [('"Luis lives in Madrid" no longer holds: "Luis lives in Lisbon"', ["m5", "m6"])],
     "unanswered": ["where is\nthe key?"],
     "candidates": 9,
     "characters": 400,
@@ -33,7 +34,11 @@ def test_a_page_has_what_a_sweep_did() -> None:
     assert "Demoted:\n\n- a memory that is gone\n  (others;" in page
     assert "- 2: it is code" in page
     assert "- where is the key?" in page
-    assert "- luis and tea: 3 memories" in page
+    assert "- luis and tea: 3 memories\n  (m:m4)" in page
+    assert (
+        'does not hold:\n\n- "Luis lives in Madrid" no longer holds: "Luis lives in Lisbon"\n  (m:m5, m:m6)'
+        in page
+    )
     assert "-->" not in page
     assert max(map(len, page.splitlines())) < 200
 

@@ -18,6 +18,7 @@ from nrem.core.take_edits import take_edits
 from nrem.errors import NotFound
 from nrem.model import Kind
 from nrem.policy import diary, memory_doc, reflection
+from nrem.policy.likeness import Said
 from nrem.policy.memory_doc import Parts
 from nrem.store import commits, scopes, sweeps
 from nrem.store.driver import Connection
@@ -84,8 +85,11 @@ def _write_diary(dreamer: Dreamer, sweep: Sweep) -> None:
     kinds = [Kind(kind) for kind in dreamer.settings.dream.kinds]
     with dreamer.store.reading() as db:
         newest = sweeps.newest_tagged(db, dreamer.scope.number, kinds, limit=MOST_REFLECTED)
-    themes = [theme.sentence for theme in reflection.themes(newest)]
-    report = dataclasses.asdict(outcome(dreamer, sweep.report)) | {"themes": themes}
+    said = [Said(id=memory.id, text=memory.text, at=memory.at) for memory in newest]
+    report = dataclasses.asdict(outcome(dreamer, sweep.report)) | {
+        "themes": [(theme.sentence, (theme.medoid,)) for theme in reflection.themes(newest)],
+        "conflicts": [(found.sentence, (found.older, found.newer)) for found in reflection.conflicts(said)],
+    }
     written = diary.add(page, sweep=sweep.id, started_at=sweep.started_at, zone=zone, report=report)
     if written != page:
         files.write(path, written.encode())

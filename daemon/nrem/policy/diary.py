@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from nrem.policy.excerpt import excerpt
 LONGEST = 120
 """Characters of a memory that a line of the diary shows."""
 MOST_MISSES = 3
+MOST_REFLECTED = 10
 _WORDS = {
     "promote": "Promoted",
     "demote": "Demoted",
@@ -55,13 +56,19 @@ def _section(report: Mapping[str, Any]) -> list[str]:
     if report["rejected"]:
         lines += ["", "Left out:", ""]
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
-    if report["themes"]:
-        lines += ["", "Themes:", ""]
-        lines += [f"- {_cut(theme)}" for theme in report["themes"]]
+    for title, name in (("Themes", "themes"), ("One of two does not hold", "conflicts")):
+        if report[name]:
+            lines += ["", f"{title}:", ""]
+            lines += [_reflected(*found) for found in report[name][:MOST_REFLECTED]]
     if report["unanswered"]:
         lines += ["", "Asked and not answered:", ""]
         lines += [f"- {_cut(query)}" for query in report["unanswered"]]
     return lines
+
+
+def _reflected(sentence: str, ids: Sequence[str]) -> str:
+    """Return what came to mind, with the memories whose words it has: an erasure must find them."""
+    return f"- {_cut(sentence)}\n  ({', '.join(f'm:{id}' for id in ids)})"
 
 
 def _words(answer: Mapping[str, Any]) -> list[str]:

@@ -17,7 +17,7 @@ _PATTERNS: Mapping[str, re.Pattern[str]] = {
         r"|\bconfidence:\s*0?\.\d|^#+\s*(?:dreamed|dream diary|promoted from|light sleep|rem sleep"
         r"|deep sleep)\b"
         r"|^(?:promoted|demoted|superseded|kept|held) \d+ (?:lines?|memory|memories)\b"
-        r"|^# dreams of \d{4}-|^## \d\d:\d\d sweep |; m:[\w-]{4,}\)|\bnumber \d+ of those that fit\b"
+        r"|^# dreams of \d{4}-|^## \d\d:\d\d sweep |[;(,] ?m:[\w-]{4,}\)|\bnumber \d+ of those that fit\b"
         r"|^\d+ lines? (?:stay|stays|stayed); the block\b|^nearest (?:of those )?without a line:"
         r"|^left out: \d+, because\b|^committed [0-9a-f]{7,}; sweep ",
         re.IGNORECASE | re.MULTILINE,

@@ -33,8 +33,24 @@ def erase(path: str, data: bytes, needle: Needle) -> bytes:
     if path == MEMORY:
         return _block(data, needle)
     if path.startswith(f"{DIARY}/"):
-        return b"".join(line for line in data.splitlines(keepends=True) if not _tells(line, needle))
+        return b"".join(item for item in _items(data) if not _gives_away(item, needle))
     return data
+
+
+def _items(page: bytes) -> list[bytes]:
+    """Return a page of the diary in pieces: a line, with the indented ones below that go on with it."""
+    found: list[bytes] = []
+    for line in page.splitlines(keepends=True):
+        if found and line.startswith(b"  "):
+            found[-1] += line
+        else:
+            found.append(line)
+    return found
+
+
+def _gives_away(item: bytes, needle: Needle) -> bool:
+    """Tell whether a piece is about the memory, or has a word that only it had: its texts are cut there."""
+    return needle.id.encode() in item or needle.is_asked_by(item.decode(errors="replace"))
 
 
 def _lines(
