@@ -19,7 +19,7 @@ def survey(home: Path, acknowledged: set[str], made: list[str]) -> list[Event]:
         caller_of(app)("checkpoint", agent="ana")
         check_clean(root)
         found = caller_of(app)("verify", agent="ana")["findings"]
-        assert {finding["level"] for finding in found} == {"ok"}
+        assert [finding for finding in found if finding["level"] != "ok"] == []
         with app.store.reading() as db:
             chain = list(events.read(db, 1))
             events.verify(db, 1)
