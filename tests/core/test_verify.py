@@ -194,6 +194,17 @@ def test_every_sampled_byte_of_a_pack_is_noticed(root: Path, wrong: Wrong) -> No
 
 
 @pytest.mark.rows(107)
+def test_a_pack_that_was_not_finished_is_nothing_wrong(root: Path, wrong: Wrong) -> None:
+    packs = root / ".git" / "objects" / "pack"
+    whole = next(packs.glob("*.pack"))
+    (packs / f"pack-{'0' * 40}.pack").write_bytes(whole.read_bytes()[:100])
+    assert wrong() == []
+    git(root, "fsck", "--full", "--strict")
+    whole.with_suffix(".idx").unlink()
+    assert any(id == "NR061" and "is missing" in message for id, message in wrong())
+
+
+@pytest.mark.rows(107)
 def test_no_flipped_byte_of_the_database_makes_it_fail(app: App, root: Path, call: Call) -> None:
     """T6, sampled: it ends with findings or says that the file is damaged, and nothing else."""
     change(app, "pragma wal_checkpoint(truncate)")

@@ -50,9 +50,12 @@ def check(root: Path, head: str | None) -> Iterator[str]:
 
 
 def _packs(store: DiskObjectStore) -> Iterator[str]:
-    """Compare each pack and its index with the checksum at its end: also what no object is read from."""
-    for file in sorted(Path(store.pack_dir).glob("pack-*.pack")):
-        for path in (file, file.with_suffix(".idx")):
+    """Compare each pack and its index with the checksum at its end: also what no object is read from.
+
+    A pack without an index is what a writer that was cut short has left. Git does not look at it either.
+    """
+    for file in sorted(Path(store.pack_dir).glob("pack-*.idx")):
+        for path in (file, file.with_suffix(".pack")):
             if not path.exists():
                 yield f"{path.name} is missing"
             elif not _fits_checksum(path):
