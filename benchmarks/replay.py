@@ -1,4 +1,4 @@
-"""What a look into the past costs: building the state of a moment, and asking it, beside a recall of now.
+"""What a look into the past costs: the state of a moment beside a recall of now, the log beside git's.
 
     .venv/bin/python benchmarks/replay.py --sizes 1000,10000
 
@@ -11,6 +11,7 @@ import argparse
 import itertools
 import random
 import statistics
+import subprocess
 import tempfile
 import time
 from collections.abc import Callable
@@ -38,6 +39,32 @@ def main() -> None:
     for size in sizes:
         with tempfile.TemporaryDirectory() as folder, App.open(Path(folder) / "home", create=True) as app:
             _measure(app, size)
+    print("\n| commits | nrem log, the newest 100 | git log of the same | ratio |")
+    print("|---|---|---|---|")
+    for commits in (100, 1000):
+        with tempfile.TemporaryDirectory() as folder, App.open(Path(folder) / "home", create=True) as app:
+            _measure_log(app, commits)
+
+
+def _measure_log(app: App, commits: int) -> None:
+    call(app, OWNER, "add_agent", {"agent": "ana"})
+    for i in range(commits):
+        call(app, OWNER, "remember", {"agent": "ana", "content": f"note {i}"})
+        call(app, OWNER, "checkpoint", {"agent": "ana"})
+    root = app.home / "workspaces" / "ana"
+    ours = _median(lambda: _log(app))
+    git = _median(lambda: _git_log(root))
+    print(f"| {commits:,} | {ours * 1e3:.2f} ms | {git * 1e3:.2f} ms | {ours / git:.2f}x |", flush=True)
+
+
+def _log(app: App) -> None:
+    assert len(call(app, OWNER, "log", {"agent": "ana", "limit": 100})["commits"]) == 100
+
+
+def _git_log(root: Path) -> None:
+    subprocess.run(
+        ["git", "log", "-100", "--format=%H %at %s%n%b"], cwd=root, check=True, capture_output=True
+    )
 
 
 def _measure(app: App, size: int) -> None:
