@@ -181,8 +181,6 @@ def test_old_commit_ids_lead_to_the_new_ones(app: App, call: Call, root: Path, i
     before = git(root, "log", "--format=%H").split()
     second = call("remember", agent="ana", content="another secret")["id"]
     call("checkpoint", agent="ana")
-    with app.store.reading() as db:
-        generation = erasures.generation(db)
     call("erase_memory", agent="ana", id=id)
     between = git(root, "log", "--format=%H", "--skip=2").split()
     assert [known(commit) or commit for commit in before] == between
@@ -191,8 +189,6 @@ def test_old_commit_ids_lead_to_the_new_ones(app: App, call: Call, root: Path, i
     call("erase_memory", agent="ana", id=second)
     after = git(root, "log", "--format=%H", "--skip=3").split()
     assert [known(commit) or commit for commit in before] == after
-    with app.store.reading() as db:
-        assert erasures.generation(db) == generation + 2
     check_whole(app, root)
 
 

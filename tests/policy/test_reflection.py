@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from nrem.policy.likeness import Said
-from nrem.policy.reflection import DAY, Tagged, conflicts, themes, unanswered
+from nrem.policy.reflection import DAY, Tagged, conflicts, themes
 
 
 def test_tags_that_keep_meeting_are_a_theme_with_its_days_and_its_most_typical_memory() -> None:
@@ -34,10 +34,3 @@ def test_a_conflict_names_both_sides() -> None:
     [found] = conflicts([old, new])
     assert (found.older, found.newer) == ("a", "b")
     assert found.sentence == '"Ana lives in Berlin" no longer holds: "Ana moved to Lisbon"'
-
-
-def test_questions_without_an_answer_are_counted_whatever_their_case() -> None:
-    found = unanswered(["Where is Rex?", "where  is rex?", "Who is Eva?", " "])
-    assert [(one.question, one.times) for one in found] == [("Where is Rex?", 2), ("Who is Eva?", 1)]
-    assert found[0].sentence == '"Where is Rex?" was asked 2 times and nothing fitting was found'
-    assert "asked 1 time and" in found[1].sentence

@@ -16,7 +16,6 @@ from nrem.policy.prior import count
 THEMES = 5
 TOGETHER = 3
 """Memories in which two tags must meet before they are a theme."""
-UNANSWERED = 5
 DAY = 86_400_000
 
 
@@ -47,15 +46,6 @@ class Conflict:
 
     older: str
     newer: str
-    sentence: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unanswered:
-    """A question that was asked and for which nothing fitting was found."""
-
-    question: str
-    times: int
     sentence: str
 
 
@@ -108,23 +98,6 @@ def conflicts(said: Sequence[Said]) -> tuple[Conflict, ...]:
             sentence=f'"{excerpt(texts[older])}" no longer holds: "{excerpt(texts[newer])}"',
         )
         for older, newer in replaced(said).items()
-    )
-
-
-def unanswered(missed: Iterable[str]) -> tuple[Unanswered, ...]:
-    """Return the questions that found nothing, most often asked first, whatever their case and spaces."""
-    asked: dict[str, list[str]] = {}
-    for question in missed:
-        asked.setdefault(" ".join(question.lower().split()), []).append(" ".join(question.split()))
-    ranked = sorted(asked.values(), key=lambda same: (-len(same), same[0]))[:UNANSWERED]
-    return tuple(
-        Unanswered(
-            question=same[0],
-            times=len(same),
-            sentence=f'"{same[0]}" was asked {_counted(len(same), "time")} and nothing fitting was found',
-        )
-        for same in ranked
-        if same[0]
     )
 
 

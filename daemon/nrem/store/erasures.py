@@ -66,11 +66,6 @@ def pending(db: Connection) -> list[Erasure]:
     return [_erasure(row) for row in db.execute(_SELECT + " where e.done_at is null order by e.rowid")]
 
 
-def generation(db: Connection) -> int:
-    """Return a number that grows with each erasure: what was kept under another may hold an erased text."""
-    return int(db.execute("select coalesce(max(rowid), 0) from erasures").fetchone()[0])
-
-
 def needle(db: Connection, scope: int, id: str) -> Needle:
     """Return what to look for; NotFound for an id that this scope never had.
 
