@@ -37,11 +37,12 @@ def start(root: Path, *prefix: str) -> subprocess.Popen[bytes]:
     return child
 
 
-def run_until_killed(root: Path, seconds: float) -> list[str]:
-    """Let a child commit for that long, kill it, and return the commits that it acknowledged."""
+def run_until_killed(root: Path, commits: int, seconds: float) -> list[str]:
+    """Let a child commit so often and then that long, kill it, and return the commits that it acknowledged."""
     with start(root) as child:
         assert child.stdout is not None
-        out, end = b"", time.monotonic() + seconds
+        out = b"".join(child.stdout.readline() for _ in range(commits))
+        end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 0:
             if select.select([child.stdout], [], [], left)[0]:
                 out += os.read(child.stdout.fileno(), 1 << 16)
@@ -53,8 +54,8 @@ def run_until_killed(root: Path, seconds: float) -> list[str]:
 def test_what_was_acknowledged_outlives_twenty_kills(root: Path, repository: Repository) -> None:
     moment = random.Random(20260601)
     acknowledged: list[str] = []
-    for _ in range(KILLS):
-        acknowledged += run_until_killed(root, moment.uniform(0.001, 0.15))
+    for kill in range(KILLS):
+        acknowledged += run_until_killed(root, kill % 4, moment.uniform(0.001, 0.03))
         Repository.clear_locks(root, now=NOW)
         Files(root, managed=True).clear_temporary()
         git(root, "fsck", "--full", "--strict")
