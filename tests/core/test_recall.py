@@ -16,7 +16,7 @@ from nrem.errors import InputError, InvalidField, NotFound, Unavailable
 from nrem.model import Caller
 from nrem.policy import ranking, terms
 from nrem.runtime.app import App
-from nrem.store import matrix
+from nrem.store import matrices, matrix
 
 Texts = Callable[..., list[str]]
 
@@ -490,7 +490,7 @@ def test_an_answer_is_the_same_when_vectors_stay_on_disk(
 ) -> None:
     fill(call, *[f"alpha word{i} word{i % 3}" for i in range(20)])
     hot = call("recall", agent="ana", query="word1 word2", observe=False, limit=20)["hits"]
-    app.store.matrices = matrix.Matrices()
+    app.store.matrices = matrices.Matrices()
     monkeypatch.setattr(matrix, "MOST_VECTOR_BYTES", 0)
     assert call("recall", agent="ana", query="word1 word2", observe=False, limit=20)["hits"] == hot
 

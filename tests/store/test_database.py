@@ -441,3 +441,14 @@ def test_a_file_that_is_no_database_is_reported_and_left_alone(home: Path, clock
             open_database(home, clock, create=True)
         assert caught.value.code == "corrupt"
     assert (home / "nrem.db").read_bytes() == b"no database " * 1000
+
+
+def test_at_rest_the_parts_of_the_keyword_index_are_joined(app: App, call: Call) -> None:
+    def parts() -> int:
+        with app.store.reading() as db:
+            return int(value(db, "select count(distinct segid) from memories_fts_idx"))
+
+    for i in range(12):
+        call("remember", agent="ana", content=f"note {i} about walnuts")
+    until(lambda: parts() <= 2)
+    assert len(call("recall", agent="ana", query="walnuts", mode="keyword", limit=20)["hits"]) == 12

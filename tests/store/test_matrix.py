@@ -9,9 +9,11 @@ import pytest
 from builders import Call, HashEmbedder
 from nrem.models.embeddings import pack, unpack
 from nrem.runtime.app import App
+from nrem.store import matrices as matrices_module
 from nrem.store import matrix as matrix_module
 from nrem.store import scopes
-from nrem.store.matrix import Matrices, Matrix
+from nrem.store.matrices import Matrices
+from nrem.store.matrix import Matrix
 
 
 def follow(app: App, matrix: Matrix) -> Matrix:
@@ -124,9 +126,9 @@ def test_the_least_recently_used_matrix_goes_first(monkeypatch: pytest.MonkeyPat
     matrices = Matrices()
     first, second = matrices.get(1, "e", 8), matrices.get(2, "e", 8)
     assert matrices.get(1, "e", 8) is first
-    monkeypatch.setattr(matrix_module, "MOST_BYTES", -1)
+    monkeypatch.setattr(matrices_module, "MOST_BYTES", -1)
     third = matrices.get(3, "e", 8)
-    monkeypatch.setattr(matrix_module, "MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(matrices_module, "MOST_BYTES", 1 << 20)
     assert matrices.get(3, "e", 8) is third
     assert matrices.get(2, "e", 8) is not second
     assert matrices.get(1, "e", 8) is not first

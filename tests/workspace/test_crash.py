@@ -38,7 +38,7 @@ def start(root: Path, *prefix: str) -> subprocess.Popen[bytes]:
 
 
 def run_until_killed(root: Path, commits: int, seconds: float) -> list[str]:
-    """Let a child commit so often and then that long, kill it, and return the commits that it acknowledged."""
+    """Let a child commit so often, then that long; kill it, and return the commits that it acknowledged."""
     with start(root) as child:
         assert child.stdout is not None
         out = b"".join(child.stdout.readline() for _ in range(commits))

@@ -17,7 +17,7 @@ from nrem.models.embeddings import Embedder, embed_all, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.ranking import Mode, Profile, Scores
 from nrem.sections import Config
-from nrem.store import listing, scopes, search, vectors
+from nrem.store import listing, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
 from nrem.store.past import Readable
@@ -60,10 +60,11 @@ class Found:
 
     def coverage(self) -> list[float]:
         """Return for each memory which share of the question's terms it has."""
-        having = np.zeros(len(self.places))
-        for term in self.question.terms:
-            having += np.isin(self.places, term.places)
-        shares: list[float] = (having / max(len(self.question.terms), 1)).tolist()
+        places = [term.places for term in self.question.terms]
+        if not places:
+            return [0.0] * len(self.places)
+        having = np.bincount(np.concatenate(places), minlength=len(self.scores.total))[list(self.places)]
+        shares: list[float] = (having / len(places)).tolist()
         return shares
 
 
@@ -168,9 +169,10 @@ def _find(
         eligible = _eligible(db, scope.number, request, asked, matrix)
         asked, eligible = _above_threshold(request, asked, cosines, eligible)
         profile = Profile(request.profile or settings.recall.profile)
-        scores = ranking.score(matrix.rows(), question, eligible, mode=asked.mode, profile=profile)
-        best = ranking.order(matrix.rows(), scores, _candidates(request))
-        memories = listing.by_rowids(db, scope.number, matrix.rowids[best].tolist())
+        rows = matrix.rows()
+        scores = ranking.score(rows, question, eligible, mode=asked.mode, profile=profile)
+        best = ranking.order(rows, scores, _candidates(request))
+        memories = matrix.memories(db, best.tolist())
         kept = _pack(memories, request)
         found = Found(
             memories=tuple(memories[i] for i in kept),
@@ -210,10 +212,10 @@ def _snapshot(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Counted:
-    """The terms of a question with the rows that have them, and what that says about the question."""
+    """The terms of a question with the places that have them, and what that says about the question."""
 
-    rows: dict[str, NDArray[np.int64]]
-    """Of a term that too many rows have, just more than may be."""
+    places: dict[str, NDArray[np.int32]]
+    """Of a term that too many rows have, maybe just more than may be."""
     keep: tuple[str, ...]
     named: frozenset[int]
     dense_text: str
@@ -222,18 +224,17 @@ class _Counted:
 
 def _counted(db: Connection, matrix: Matrix, asked: Asked) -> _Counted:
     total = matrix.count - matrix.dead
-    limit = _most(total) + 1 if total >= ranking.COMMON_FROM else -1
-    found = search.postings(db, matrix.scope, asked.terms, limit=limit)
-    rows = dict(zip(asked.terms, found, strict=True))
+    most = _most(total) + 1 if total >= ranking.COMMON_FROM else -1
+    places = dict(zip(asked.terms, matrix.postings(db, asked.terms, most=most), strict=True))
     named = matrix.named(asked.text)
     frequencies = ranking.count_users(
-        {term: len(found) for term, found in rows.items()}, named, matrix.user_numbers, matrix.rows()
+        {term: len(found) for term, found in places.items()}, named, matrix.user_numbers, matrix.rows()
     )
     keep = ranking.keep_terms(list(frequencies.values()), total)
     words = ((word.text, min((frequencies.get(t, 0) for t in word.terms), default=0)) for word in asked.words)
     return _Counted(
-        rows=rows,
-        keep=tuple(term for term, kept in zip(rows, keep, strict=True) if kept),
+        places=places,
+        keep=tuple(term for term, kept in zip(places, keep, strict=True) if kept),
         named=named,
         dense_text=ranking.dense_words(words, total),
     )
@@ -249,14 +250,10 @@ def _terms(db: Connection, matrix: Matrix, counted: _Counted) -> tuple[ranking.T
     total = matrix.count - matrix.dead
     terms = []
     for term in counted.keep:
-        rows = counted.rows[term]
-        if total >= ranking.COMMON_FROM and len(rows) > _most(total):
-            [rows] = search.postings(db, matrix.scope, [term])  # too frequent, but all that there is
-        context = np.empty(0, dtype=np.int32)
-        if matrix.with_context:
-            [around] = search.postings(db, matrix.scope, [term], part=search.CONTEXT)
-            context = matrix.places(around)
-        terms.append(ranking.Term(places=matrix.places(rows), context=context))
+        places = counted.places[term]
+        if total >= ranking.COMMON_FROM and len(places) > _most(total):
+            [places] = matrix.postings(db, [term])  # too frequent, but all that there is
+        terms.append(ranking.Term(places=places, context=matrix.contexts(db, term)))
     return tuple(terms)
 
 
@@ -304,7 +301,7 @@ def _eligible(db: Connection, scope: int, request: Recall, asked: Asked, matrix:
     eligible = matrix.of_kinds(chosen.kinds)
     if matrix.with_expiry and not request.expired:
         eligible &= matrix.expires[:n] > asked.now
-    if replace(chosen, kinds=()) != Filter():
+    if chosen != Filter(kinds=chosen.kinds):
         matching = np.zeros(n, dtype=np.bool_)
         matching[matrix.places(listing.rowids(db, scope, chosen))] = True
         eligible &= matching

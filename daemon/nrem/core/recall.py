@@ -7,23 +7,30 @@ from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
-from nrem.core.answer import Answer, answer
+from nrem.core.answer import Asked, answer
 from nrem.core.scrub import Scrubber
 from nrem.model import AskedBy, Caller, Scope
 from nrem.models.embeddings import Embedder
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.chain import canonical
 from nrem.sections import Config
-from nrem.store import recalls
+from nrem.store import recalls, scopes
 from nrem.store.database import Database
+from nrem.store.driver import Connection
 from nrem.wire import Recall, Recalled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _By:
+class _Answered:
+    """What is recorded of an answer, without the arrays that it was made of."""
+
     id: str
     caller: Caller
     at: int
+    asked: Asked
+    state: scopes.State
+    embedder: str | None
+    hits: tuple[tuple[str, float, float], ...]
 
 
 def recall(
@@ -38,12 +45,26 @@ def recall(
 ) -> Recalled:
     """Return the hits that fit limit and budget, best first. One snapshot decides; the record is queued."""
     answered = answer(store, embedder, settings, scope, request, now=clock.now())
-    id = clock.new_id() if request.observe else None
-    if id is not None:
-        by = _By(id=id, caller=caller, at=clock.now())
-        record = _record(settings, request, answered, by)
-        store.write_soon(functools.partial(recalls.add, scope=scope.number, recall=record))
+    if not request.observe:
+        return answered.recalled(request)
+    id, found = clock.new_id(), answered.found
+    scores = found.scores.total[list(found.places)].tolist()
+    done = _Answered(
+        id=id,
+        caller=caller,
+        at=clock.now(),
+        asked=answered.asked,
+        state=found.state,
+        embedder=found.embedder,
+        hits=tuple(zip((memory.id for memory in found.memories), scores, found.coverage(), strict=True)),
+    )
+    store.write_soon(functools.partial(_write, settings, scope, request, done))
     return answered.recalled(request, id)
+
+
+def _write(settings: Config, scope: Scope, request: Recall, done: _Answered, db: Connection) -> None:
+    """Record an answer. Even what is to be written is made here: who asked waits for none of it."""
+    recalls.add(db, scope.number, _record(settings, request, done))
 
 
 def ranker() -> str:
@@ -51,9 +72,9 @@ def ranker() -> str:
     return f"{ranking.VERSION}.{terms.VERSION}"
 
 
-def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> recalls.Recall:
+def _record(settings: Config, request: Recall, done: _Answered) -> recalls.Recall:
     """Return what is written down about an answer."""
-    found, asked = answered.found, answered.asked
+    asked = done.asked
     left_out = {"agent", "query", "embedding", "purpose"}
     given = request.model_dump(mode="json", exclude=left_out, exclude_defaults=True)
     if request.budget is not None and "limit" in request.model_fields_set:
@@ -66,26 +87,23 @@ def _record(settings: Config, request: Recall, answered: Answer, by: _By) -> rec
         if scrub.fired:
             given["redacted"] = True
     return recalls.Recall(
-        id=by.id,
-        at=by.at,
+        id=done.id,
+        at=done.at,
         now=asked.now,
-        actor=by.caller.actor,
-        ingress=by.caller.ingress,
-        asked_by=_asked_by(request, by.caller),
-        day=timewords.local_day(by.at, ZoneInfo(settings.time.zone)),
+        actor=done.caller.actor,
+        ingress=done.caller.ingress,
+        asked_by=_asked_by(request, done.caller),
+        day=timewords.local_day(done.at, ZoneInfo(settings.time.zone)),
         query=asked.text,
         question=terms.question_key(asked.terms, asked.text),
         request=canonical(given),
-        seq=found.state.seq,
+        seq=done.state.seq,
         config_hash=settings.fingerprint,
         ranker=ranker(),
-        embedder=found.embedder,
-        vector_generation=found.state.vector_generation,
+        embedder=done.embedder,
+        vector_generation=done.state.vector_generation,
         degraded=",".join(asked.degraded),
-        hits=tuple(
-            (memory.id, float(found.scores.total[place]), share)
-            for memory, place, share in zip(found.memories, found.places, found.coverage(), strict=True)
-        ),
+        hits=done.hits,
     )
 
 

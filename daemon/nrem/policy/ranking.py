@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,9 +63,9 @@ class Profile(StrEnum):
     AGENTOS = "agentos"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rows:
-    """Parallel arrays over a scope's rows; a row's index is its place."""
+    """Parallel arrays over a scope's rows; a row's index is its place. What follows from them is kept."""
 
     lengths: NDArray[np.int32]
     """Terms of its content."""
@@ -82,6 +83,33 @@ class Rows:
     """Whether its content asks something (see `asks`); None = no row does."""
     live: Mask | None = None
     """Which rows exist: the others count nowhere; None = all do."""
+
+    @cached_property
+    def totals(self) -> tuple[int, int]:
+        """How many rows there are, and how many terms they have together."""
+        if self.live is None:
+            return len(self.lengths), int(self.lengths.sum(dtype=np.int64))
+        return int(self.live.sum()), int(self.lengths.sum(where=self.live, dtype=np.int64))
+
+    @cached_property
+    def linked(self) -> bool:
+        """Whether any row has a neighbour; wherever there are two, one comes behind the other."""
+        return bool((self.neighbours[:, 1] >= 0).any())
+
+    @cached_property
+    def groups(self) -> NDArray[np.int64] | None:
+        """The number of each row's session, where a row without one is one of its own; None = no sessions."""
+        if self.sessions is None or not len(self.sessions) or self.sessions.max() < 0:
+            return None
+        alone = np.arange(len(self.sessions)) + self.sessions.max() + 1
+        return np.where(self.sessions >= 0, self.sessions, alone)
+
+    @cached_property
+    def asking(self) -> Floats | None:
+        """What each row is worth for asking something that the next row may answer; None = none asks."""
+        if self.asks is None or not self.asks.any():
+            return None
+        return np.where(self.asks & (self.neighbours[:, 2] >= 0), ASKING_WEIGHT, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,8 +259,8 @@ def _default(
             parts["session"] = SESSION_WEIGHT * covered
     if cosines is not None:
         parts["dense"] = share * _spread(cosines, known)
-    if rows.asks is not None and rows.asks.any():
-        parts["asks"] = np.where(rows.asks & (rows.neighbours[:, 2] >= 0), ASKING_WEIGHT, 0.0)
+    if rows.asking is not None:
+        parts["asks"] = rows.asking
     if len(question.named) == 1:
         parts["name"] = np.where(rows.users == next(iter(question.named)), NAME_WEIGHT, 0.0)
     if question.windows:
@@ -249,22 +277,19 @@ def _lexical(rows: Rows, terms: tuple[Term, ...]) -> tuple[Floats, Floats | None
     One more place than there are rows takes what is lent to a neighbour that does not exist (-1).
     """
     count = len(rows.lengths)
-    number, words = count, int(rows.lengths.sum(dtype=np.int64))
-    if rows.live is not None:
-        number, words = int(rows.live.sum()), int(rows.lengths.sum(where=rows.live, dtype=np.int64))
+    number, words = rows.totals
     per_word = SATURATION * LENGTH_WEIGHT * max(number, 1) / max(words, 1)
-    groups = _groups(rows)
+    groups = rows.groups
     covered = np.zeros(0 if groups is None else int(groups.max(initial=-1)) + 1)
     result = np.zeros(count + 1)
     held = np.zeros(count + 1)  # of one term at a time, only where it is
     rarities = 0.0
-    linked = bool((rows.neighbours[:, 1] >= 0).any())  # wherever there are two, one comes behind the other
     for term in terms:
         own = term.places if not len(term.context) else np.concatenate([term.places, term.context])
         rarity = math.log1p((max(number - len(own), 0) + 0.5) / (len(own) + 0.5))
         rarities += rarity
         touched, amount = own, np.float64(1.0)
-        if linked or len(term.context):
+        if rows.linked or len(term.context):
             beside = rows.neighbours[term.places].ravel()
             held[term.context] = CONTEXT
             held[term.places] = 1.0
@@ -286,14 +311,6 @@ def _lent(rows: Rows, term: Term) -> Floats:
     if rows.asks is None:
         return np.repeat(_LENT[:1], len(term.places), axis=0)
     return _LENT[rows.asks[term.places].astype(np.intp)]
-
-
-def _groups(rows: Rows) -> NDArray[np.int64] | None:
-    """Number sessions, where a row without one is a session of its own; None when there are none at all."""
-    if rows.sessions is None or not len(rows.sessions) or rows.sessions.max() < 0:
-        return None
-    alone = np.arange(len(rows.sessions)) + rows.sessions.max() + 1
-    return np.where(rows.sessions >= 0, rows.sessions, alone)
 
 
 def _spread(cosines: NDArray[np.float32], known: Mask) -> Floats:

@@ -23,10 +23,10 @@ from typing import Any, TypeVar
 
 from nrem.clock import Clock
 from nrem.errors import Unavailable
-from nrem.store import driver, migrations
+from nrem.store import driver, migrations, search
 from nrem.store.driver import Connection
 from nrem.store.lock import Lock
-from nrem.store.matrix import Matrices
+from nrem.store.matrices import Matrices
 from nrem.store.past import Pasts
 
 T = TypeVar("T")
@@ -75,6 +75,7 @@ class Database:
         self._closed = False
         self._next_checkpoint = CHECKPOINT_EVERY
         self._truncate_asked = False
+        self._unjoined = True
         self._idle_readers: queue.SimpleQueue[Connection] = queue.SimpleQueue()
         self._writer_connection = driver.connect(path, read_only=False)
         self._writer = threading.Thread(target=self._write_groups, name="nrem-writer", daemon=True)
@@ -199,7 +200,7 @@ class Database:
                 items = [self._queue.get(timeout=patience)]
             except queue.Empty:
                 if due is None:
-                    self._truncate_wal()
+                    self._rest()
                     continue
                 items = []
             while len(items) < MOST_IN_GROUP and not self._queue.empty():
@@ -221,7 +222,27 @@ class Database:
                     self._vacuum(item)
         self._truncate_wal()
 
+    def _rest(self) -> None:
+        """Do what makes later reads and starts cheaper, while nobody wants to write."""
+        while self._unjoined and self._queue.empty():
+            self._unjoined = self._join_step()
+        self._truncate_wal()
+
+    def _join_step(self) -> bool:
+        db = self._writer_connection
+        try:
+            db.execute("begin immediate")
+            more = search.join_step(db)
+            db.execute("commit")
+        except driver.Error as error:
+            if db.in_transaction:
+                db.execute("rollback")
+            log.warning("the keyword index stays in parts: %s", error)
+            return False
+        return more
+
     def _commit(self, group: list[_Item]) -> None:
+        self._unjoined = True
         db = self._writer_connection
         begun = time.perf_counter()
         try:

@@ -62,11 +62,13 @@ def rowids(db: Connection, scope: int, filter: Filter) -> list[int]:
 def by_rowids(db: Connection, scope: int, rowids: list[int]) -> list[Memory]:
     """Return the memories of some rows of a scope, in the order given."""
     marks = ", ".join("?" * len(rowids))
-    rows = db.execute(
-        f"select m.rowid as rowid, {SELECT} from memories m where m.rowid in ({marks}) and +m.scope = ?",
+    cursor = db.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(
+        f"select m.rowid, {SELECT} from memories m where m.rowid in ({marks}) and +m.scope = ?",
         (*rowids, scope),
     )
-    found = {row["rowid"]: from_row(row) for row in rows}
+    found = {row[0]: from_row(row) for row in rows}
     return [found[rowid] for rowid in rowids]
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import bisect
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nrem.model import Kind
+from nrem.model import Kind, Memory
 from nrem.policy import ranking
 from nrem.policy.ranking import Rows
+from nrem.store import listing, search
 from nrem.store.driver import Connection
+from nrem.store.words import ASKED_OFTEN, MOST_ROWS, Words
 
 KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.value]})
@@ -28,11 +29,13 @@ IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.val
 ONLY_WHEN_ASKED = [KINDS[Kind.MESSAGE.value], KINDS[Kind.DOCUMENT.value]]
 """Turns drown what was learned from them, and a document's chunks stand for it."""
 
-MOST_BYTES = 512 << 20
 MOST_VECTOR_BYTES = 256 << 20
 """A scope with more than this has its distances computed in SQL."""
 RELOAD_OVER = 2000
 """Events beyond which loading everything is cheaper than following them."""
+MOST_HITS = 1000
+"""Memories that were hits, kept for the next question."""
+WORDS_BYTES = 1000
 NEVER = np.iinfo(np.int64).max
 
 _ROW = (
@@ -79,6 +82,10 @@ class Matrix:
         """Whether some row has a context, or had one since it was loaded."""
         self.with_expiry = False
         self._usual: NDArray[np.bool_] | None = None
+        self._rows: Rows | None = None
+        self._words: Words | None = None
+        self._asked = 0
+        self._hits: dict[int, Memory] = {}
         self._places: dict[str, int] = {}
         self._sessions: dict[str, list[int]] = {}
         self._session_numbers: dict[str, int] = {}
@@ -105,9 +112,16 @@ class Matrix:
     @property
     def size(self) -> int:
         """Return about how many bytes it takes."""
-        return self._room * (200 + (self.dimension * 4 if self.vectors is not None else 0))
+        row = 200 + (self.dimension * 4 if self.vectors is not None else 0)
+        return self._room * (row if self._words is None else row + WORDS_BYTES)
 
     def rows(self) -> Rows:
+        """Return the rows as they are now; the same record until they change."""
+        if self._rows is None:
+            self._rows = self._as_rows()
+        return self._rows
+
+    def _as_rows(self) -> Rows:
         n = self.count
         return Rows(
             lengths=self.lengths[:n],
@@ -144,6 +158,36 @@ class Matrix:
         users = self.users[: self.count][self.alive[: self.count]] if found else ()
         return frozenset(number for number in found if np.any(users == number))
 
+    def postings(self, db: Connection, terms: Sequence[str], *, most: int = -1) -> list[NDArray[np.int32]]:
+        """Return for each term the places of the rows whose content has it, or at least `most` of them."""
+        if self._words is None and self.count <= MOST_ROWS:
+            self._asked += 1
+            if self._asked > ASKED_OFTEN:
+                places = np.flatnonzero(self.alive[: self.count])
+                rows = zip(self.rowids[places].tolist(), places.tolist(), strict=True)
+                self._words = Words.read(db, self.scope, dict(rows))
+        if self._words is not None:
+            return [self._words.of(term) for term in terms]
+        return [self.places(rows) for rows in search.postings(db, self.scope, terms, limit=most)]
+
+    def contexts(self, db: Connection, term: str) -> NDArray[np.int32]:
+        """Return the places of the rows that have a term in their context alone."""
+        if not self.with_context:
+            return np.empty(0, dtype=np.int32)
+        [rows] = search.postings(db, self.scope, [term], part=search.CONTEXT)
+        return self.places(rows)
+
+    def memories(self, db: Connection, places: Sequence[int]) -> list[Memory]:
+        """Return the memories of some places; those that were hits before are still here."""
+        unknown = [place for place in places if place not in self._hits]
+        if unknown:
+            if len(self._hits) + len(unknown) > MOST_HITS:
+                self._hits.clear()
+                unknown = list(places)
+            read = listing.by_rowids(db, self.scope, self.rowids[unknown].tolist())
+            self._hits.update(zip(unknown, read, strict=True))
+        return [self._hits[place] for place in places]
+
     def places(self, rowids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the places of live rows."""
         return np.searchsorted(self.rowids[: self.count], rowids).astype(np.int32)
@@ -174,6 +218,9 @@ class Matrix:
 
     def follow(self, db: Connection, seq: int, vector_generation: int) -> None:
         """Bring it from the state it has to the one that this snapshot sees."""
+        if (seq, vector_generation) == (self.seq, self.vector_generation):
+            return
+        self._rows = None
         if seq - self.seq > RELOAD_OVER or vector_generation != self.vector_generation:
             self.load(db, seq, vector_generation)
             return
@@ -196,14 +243,18 @@ class Matrix:
                     place = None
             if row is not None and place is not None:
                 touched |= self._put(place, tuple(row))
+                self._put_words(db, place)
             elif row is not None:
                 new.append(tuple(row))
         new.sort()  # by rowid, because places are in that order
         if new and self.count and new[0][0] <= self.rowids[self.count - 1]:
             self.load(db, seq, vector_generation)  # SQLite has used a freed rowid again
             return
+        if self.count + len(new) > MOST_ROWS:
+            self._words = None
         for row in new:
             touched |= self._put(self._new_place(row[0]), row)
+            self._put_words(db, self.count - 1)
         self._link(touched)
         self.seq = seq
         if self.dead > max(64, self.count // 4):
@@ -276,6 +327,7 @@ class Matrix:
         self.confidence[place] = confidence
         self.asks[place] = bool(asking) and ranking.asks(asking)
         self.alive[place] = True
+        self._hits.pop(place, None)
         self.with_context = self.with_context or bool(context)
         self.with_expiry = self.with_expiry or expires is not None
         self._usual = None
@@ -296,7 +348,15 @@ class Matrix:
         self._usual = None
         self.has_vector[place] = False
         self.dead += 1
+        self._hits.pop(place, None)
+        if self._words is not None:
+            self._words.drop(place)
         del self._places[id]
+
+    def _put_words(self, db: Connection, place: int) -> None:
+        if self._words is not None:
+            [memory] = self.memories(db, [place])
+            self._words.put(place, search.entry(memory).content)
 
     def _leave_session(self, place: int) -> set[str]:
         self.neighbours[place] = -1
@@ -317,44 +377,3 @@ class Matrix:
             padded = np.concatenate([[-1, -1], order, [-1, -1]]).astype(np.int32)
             for column, offset in enumerate((0, 1, 3, 4)):
                 self.neighbours[order, column] = padded[offset : offset + len(order)]
-
-
-FEW_EVENTS = 64
-"""So many are followed in a moment."""
-
-
-class Matrices:
-    """The matrices in use, least recently used ones dropped when they grow too large together."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, str | None], Matrix] = OrderedDict()
-
-    def is_warm(self, scope: int, seq: int, vector_generation: int, *, most: int) -> bool:
-        """Tell whether a scope's matrix is here, no larger than this, almost up to date, and free."""
-        with self._lock:
-            known = [matrix for (number, _), matrix in self._kept.items() if number == scope]
-        return bool(known) and all(
-            0 < matrix.count <= most
-            and 0 <= seq - matrix.seq <= FEW_EVENTS
-            and matrix.vector_generation == vector_generation
-            and not matrix.lock.locked()
-            for matrix in known
-        )
-
-    def get(self, scope: int, embedder: str | None, dimension: int) -> Matrix:
-        """Return a scope's matrix, possibly still empty; lock it, then let it follow."""
-        with self._lock:
-            matrix = self._kept.get((scope, embedder))
-            if matrix is None or matrix.dimension != dimension:
-                matrix = self._kept[scope, embedder] = Matrix(scope, embedder, dimension)
-            self._kept.move_to_end((scope, embedder))
-            while len(self._kept) > 1 and sum(kept.size for kept in self._kept.values()) > MOST_BYTES:
-                self._kept.popitem(last=False)
-            return matrix
-
-    def drop(self, scope: int) -> None:
-        """Let go of a scope's matrices, and of the vectors of memories that are gone."""
-        with self._lock:
-            for key in [key for key in self._kept if key[0] == scope]:
-                del self._kept[key]

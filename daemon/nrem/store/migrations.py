@@ -125,6 +125,12 @@ def m012_model_lines(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M012)
 
 
+@steps()
+def m014_keyword_index(db: sqlite_utils.Database) -> None:
+    """It joins segments when two are of a size (search.join_step), and lists terms (search.every)."""
+    _run(db, schema_changes.M014)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

@@ -19,7 +19,7 @@ import sqlite_utils
 from nrem.model import Scope
 from nrem.store import driver, memories, migrations, vectors
 from nrem.store.driver import Connection
-from nrem.store.matrix import Matrices
+from nrem.store.matrices import Matrices
 from nrem.store.vectors import Serving
 
 KEPT = 4

@@ -288,3 +288,9 @@ create table model_lines (
     primary key (scope, memory_id)
 ) without rowid
 """
+
+M014 = """
+insert into memories_fts (memories_fts, rank) values ('usermerge', 2);
+
+create virtual table memories_terms using fts5vocab (memories_fts, instance)
+"""

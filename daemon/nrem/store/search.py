@@ -8,7 +8,7 @@ statistics.
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -76,6 +76,18 @@ def postings(
     return [np.fromstring(rows, dtype=np.int64, sep=",") if rows else _NONE for rows in found]
 
 
+def every(db: Connection, scope: int) -> Iterator[tuple[str, int]]:
+    """Yield each term of a scope's contents with each row that has it, rows in order."""
+    said = token(scope, "")
+    cursor = db.cursor()
+    cursor.row_factory = None
+    found = cursor.execute(
+        "select substr(term, ?), doc from memories_terms where term >= ? and term < ?",
+        (len(said) + 1, said, said[:-1] + chr(ord(CONTENT) + 1)),
+    )
+    yield from found
+
+
 @functools.cache
 def _one_of_many(count: int) -> str:
     each = (
@@ -89,8 +101,20 @@ def _one_of_many(count: int) -> str:
 _NONE = np.empty(0, dtype=np.int64)
 
 
+def join_step(db: Connection) -> bool:
+    """Join segments of the keyword index that are alike in size; return whether there may be more.
+
+    Every write leaves a segment, and a query looks for each of its terms in all of them.
+    """
+    return _merge(db, 200)
+
+
 def merge_step(db: Connection) -> bool:
-    """Merge part of the keyword index, so that deleted terms leave the file; return whether more is left."""
+    """Merge part of the index into one, so that deleted terms leave the file; return whether more is left."""
+    return _merge(db, -200)
+
+
+def _merge(db: Connection, pages: int) -> bool:
     before = db.total_changes
-    db.execute("insert into memories_fts (memories_fts, rank) values ('merge', -200)")
+    db.execute("insert into memories_fts (memories_fts, rank) values ('merge', ?)", (pages,))
     return bool(db.total_changes - before > 1)
