@@ -226,7 +226,7 @@ def test_the_newest_forty_lines_are_asked_about(
             pinned=True,
         )
     call("dream", agent="ana")
-    notes = json.loads(provider.asked[0].body["messages"][1]["content"])
+    notes = json.loads(provider.asked[0].body["messages"][1]["content"])["notes"]
     assert [note["text"].split(":")[0] for note in notes] == [f"Rule {n}" for n in range(59, 19, -1)]
 
 

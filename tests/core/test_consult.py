@@ -11,8 +11,9 @@ import pytest
 
 from builders import ManualClock
 from models.provider import Provider, running, status
-from nrem.core.consult import Advice, consult
+from nrem.core.consult import Advice, Question, consult
 from nrem.models.chat import Chat, choose
+from nrem.policy.naming import Group
 from nrem.policy.proposals import Source
 from nrem.runtime.app import App
 from nrem.sections import Config
@@ -22,6 +23,10 @@ NOTES = (
     Source(id="b", text="Luis lives in Madrid", at=1_600_000_000_000),
     Source(id="c", text="The deploy runs at 9:00", at=1_650_000_000_000),
     Source(id="d", text="The deploy is at 9:00 and never later", at=1_660_000_000_000),
+)
+THEME = Group(
+    tags=("deploy", "hours"),
+    notes=(NOTES[2], Source(id="e", text="The deploy needs two people", at=1_650_000_000_000)),
 )
 GOOD = {"op": "supersede", "ids": ["a", "b"]}
 INVENTED = {"op": "rewrite", "ids": ["c"], "text": "The deploy runs at 10:00"}
@@ -47,7 +52,8 @@ def settings(provider: Provider, **chat: object) -> Config:
 
 
 def asked(app: App, chat: Chat, config: Config) -> Advice:
-    return consult(app.store, chat, config, app.scope("ana"), NOTES, clock=app.clock)
+    question = Question(lines=NOTES, themes=(THEME,))
+    return consult(app.store, chat, config, app.scope("ana"), question, clock=app.clock)
 
 
 def calls(app: App) -> list[dict[str, Any]]:
@@ -59,18 +65,32 @@ def test_sound_advice_is_taken_and_the_rest_dropped_alone(app: App, provider: Pr
     provider.text = f"Here you are:\n```json\n{json.dumps({'operations': [INVENTED, 7, GOOD]})}\n```"
     advice = asked(app, chat, settings(provider))
     assert [proposal.sources for proposal in advice.kept] == [("a", "b")]
-    assert [dropped.reason for dropped in advice.dropped] == [
-        "it has a number that its sources do not have: 10:00"
-    ]
+    assert advice.dropped == ("it has a number that its sources do not have: 10:00",)
     assert advice.note is None
 
 
 def test_memories_are_sent_as_data_beside_the_task(app: App, provider: Provider, chat: Chat) -> None:
     asked(app, chat, settings(provider))
     system, user = provider.asked[0].body["messages"]
-    assert [note["text"] for note in json.loads(user["content"])] == [note.text for note in NOTES]
-    assert json.loads(user["content"])[0]["date"] == "2023-11-14"
-    assert not any(note.text in system["content"] for note in NOTES)
+    data = json.loads(user["content"])
+    assert [note["text"] for note in data["notes"]] == [note.text for note in NOTES]
+    assert data["notes"][0]["date"] == "2023-11-14"
+    [theme] = data["themes"]
+    assert (theme["tags"], [note["id"] for note in theme["notes"]]) == (["deploy", "hours"], ["c", "e"])
+    assert not any(note.text in system["content"] for note in (*NOTES, *THEME.notes))
+
+
+def test_a_theme_gets_a_name_in_the_same_answer(app: App, provider: Provider, chat: Chat) -> None:
+    good = {"op": "theme", "ids": ["c", "e"], "text": "hours of the deploy"}
+    lie = {"op": "theme", "ids": ["a"], "text": "Luis"}
+    provider.text = json.dumps({"operations": [lie, GOOD, good]})
+    advice = asked(app, chat, settings(provider))
+    assert {tags: name.text for tags, name in advice.names.items()} == {
+        ("deploy", "hours"): "hours of the deploy"
+    }
+    assert [proposal.sources for proposal in advice.kept] == [("a", "b")]
+    assert advice.dropped == ("it cites a memory that it was not given",)
+    assert len(provider.asked) == 1
 
 
 def test_every_call_is_written_down_with_hashes_and_no_text(app: App, provider: Provider, chat: Chat) -> None:
@@ -80,8 +100,8 @@ def test_every_call_is_written_down_with_hashes_and_no_text(app: App, provider: 
     assert (row["purpose"], row["model"], row["error"]) == ("tidy", "ollama:m", None)
     assert (row["input_tokens"], row["output_tokens"]) == (11, 7)
     assert row["output_hash"] == hashlib.sha256(provider.text.encode()).digest()
-    assert row["template"].startswith("tidy-1 ")
-    assert json.loads(row["memory_ids"]) == ["a", "b", "c", "d"]
+    assert row["template"].startswith("tidy-2 ")
+    assert json.loads(row["memory_ids"]) == ["a", "b", "c", "d", "e"]
     assert not any(note.text in str(row) for note in NOTES)
 
 
@@ -103,7 +123,7 @@ def test_a_provider_that_is_down_is_noted_and_never_raised(app: App, provider: P
 def test_the_days_budget_holds_and_begins_anew_the_next_day(
     app: App, provider: Provider, chat: Chat, clock: ManualClock
 ) -> None:
-    config = settings(provider, daily_tokens=600)
+    config = settings(provider, daily_tokens=1000)
     provider.text = json.dumps({"operations": []})
     answered = 0
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Ask the chat model about the lines that would stand in MEMORY.md, and choose what of its answer is done."""
+"""Ask the chat model about the lines that would stand in MEMORY.md and about themes; choose what is done."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from nrem.clock import Clock
-from nrem.core.consult import consult
+from nrem.core import reflect
+from nrem.core.consult import Question, consult
 from nrem.core.dreamer import Dreamer
 from nrem.core.gather import Gathered
 from nrem.core.scrub import Scrubber
 from nrem.policy import advice
 from nrem.policy.advice import Standing, Word
+from nrem.policy.naming import Name, Tags
 from nrem.policy.projection import Plan
-from nrem.policy.proposals import Dropped, Proposal, Source
+from nrem.policy.proposals import Proposal, Source
+from nrem.policy.reflection import Reflection
 
 MOST_LINES = 40
 MOST_REASONS = 10
 OTHERS = "other reasons"
+SECRET = "it has something like a secret"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,27 +31,37 @@ class Advised:
 
     model: str
     words: tuple[Word, ...] = ()
+    names: Mapping[Tags, str] = field(default_factory=dict)
+    """What it calls themes, by their tags."""
     dropped: Mapping[str, int] = field(default_factory=dict)
     note: str | None = None
     """Why there is nothing."""
 
 
-def advise(dreamer: Dreamer, gathered: Gathered, plan: Plan, *, clock: Clock) -> Advised | None:
+def advise(
+    dreamer: Dreamer, gathered: Gathered, plan: Plan, seen: Reflection, *, clock: Clock
+) -> Advised | None:
     """Ask once; None when there is no model or no line. Whatever the model does, this does not raise."""
     standing = _standing(gathered, plan)
     if dreamer.chat is None or not standing:
         return None
     changed = {candidate.id: candidate.updated_at for candidate in gathered.candidates}
     asked = sorted(standing.values(), key=lambda line: (changed[line.id], line.id), reverse=True)
-    sources = [Source(id=line.id, text=line.text, at=line.created_at) for line in asked[:MOST_LINES]]
-    said = consult(dreamer.store, dreamer.chat, dreamer.settings, dreamer.scope, sources, clock=clock)
-    clean, secret = _without_secrets(dreamer, said.kept)
+    question = Question(
+        lines=[Source(id=line.id, text=line.text, at=line.created_at) for line in asked[:MOST_LINES]],
+        themes=[reflect.group(theme) for theme in seen.themes],
+    )
+    said = consult(dreamer.store, dreamer.chat, dreamer.settings, dreamer.scope, question, clock=clock)
+    clean = [proposal for proposal in said.kept if not _has_secret(dreamer, proposal)]
+    names = {tags: name.text for tags, name in said.names.items() if not _has_secret(dreamer, name)}
+    secret = len(said.kept) + len(said.names) - len(clean) - len(names)
     left = gathered.room.characters - plan.characters
     words, unfit = advice.weigh(clean, standing, left=left, zone=dreamer.settings.time.zone)
     return Advised(
         model=dreamer.chat.identity,
         words=words,
-        dropped=_by_reason([*said.dropped, *secret, *unfit]),
+        names=names,
+        dropped=_by_reason([*said.dropped, *[SECRET] * secret, *unfit]),
         note=said.note,
     )
 
@@ -71,20 +85,13 @@ def _standing(gathered: Gathered, plan: Plan) -> dict[str, Standing]:
     return found
 
 
-def _without_secrets(dreamer: Dreamer, proposals: Sequence[Proposal]) -> tuple[list[Proposal], list[Dropped]]:
-    scrubber = Scrubber(dreamer.settings, refuse=False)
-    clean, dropped = [], []
-    for proposal in proposals:
-        if scrubber.text("line", proposal.text) == proposal.text:
-            clean.append(proposal)
-        else:
-            dropped.append(Dropped(proposal=proposal, reason="it has something like a secret"))
-    return clean, dropped
+def _has_secret(dreamer: Dreamer, said: Proposal | Name) -> bool:
+    return Scrubber(dreamer.settings, refuse=False).text("line", said.text) != said.text
 
 
-def _by_reason(dropped: Sequence[Dropped]) -> dict[str, int]:
+def _by_reason(reasons: Sequence[str]) -> dict[str, int]:
     """Count by reason; a model that makes up many kinds of mistakes does not fill the ledger."""
-    counted = Counter(one.reason for one in dropped).most_common()
+    counted = Counter(reasons).most_common()
     shown = dict(counted[:MOST_REASONS])
     rest = sum(number for _, number in counted[MOST_REASONS:])
     return shown | ({OTHERS: rest} if rest else {})

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from nrem.clock import Clock
 from nrem.errors import ConfigError, Unavailable
-from nrem.model import Scope, iso
+from nrem.model import Scope
 from nrem.models import prompts
 from nrem.models.chat import Chat, Prompt, Reply
-from nrem.policy import proposals
-from nrem.policy.proposals import Dropped, Proposal, Source
+from nrem.policy import naming, proposals
+from nrem.policy.naming import Group, Name, Tags
+from nrem.policy.proposals import Proposal, Source
 from nrem.sections import Config
 from nrem.store import model_calls
 from nrem.store.database import Database
@@ -27,19 +28,36 @@ PURPOSE = "tidy"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """What a model proposes and may be done, and what was dropped."""
+    """What a model proposes and may be done, and why the rest may not."""
 
     kept: tuple[Proposal, ...] = ()
-    dropped: tuple[Dropped, ...] = ()
+    names: Mapping[Tags, Name] = field(default_factory=dict)
+    """By the tags of a theme."""
+    dropped: tuple[str, ...] = ()
+    """What is wrong with each of the others."""
     note: str | None = None
     """Why there is no advice."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a model is asked about."""
+
+    lines: Sequence[Source]
+    themes: Sequence[Group] = ()
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """The memories that it is told, each once."""
+        told = (*self.lines, *(note for theme in self.themes for note in theme.notes))
+        return tuple(dict.fromkeys(source.id for source in told))
+
+
 def consult(
-    store: Database, chat: Chat, settings: Config, scope: Scope, sources: Sequence[Source], *, clock: Clock
+    store: Database, chat: Chat, settings: Config, scope: Scope, question: Question, *, clock: Clock
 ) -> Advice:
     """Ask about some memories once; an answer that cannot be had or read is noted, never raised."""
-    prompt = prompts.tidy(sources, [iso(source.at)[:10] for source in sources])
+    prompt = prompts.tidy(question.lines, question.themes)
     wanted = _estimate(prompt)
     if settings.chat.daily_tokens is not None:
         with store.reading() as db:
@@ -48,7 +66,7 @@ def consult(
             return Advice(note=f"the chat model was not asked: {used} of the day's tokens are used up")
     begun = clock.now()
     reply, error = _ask(chat, prompt)
-    found = prompts.read_proposals(reply.text) if reply is not None else None
+    found = prompts.read_answer(reply.text) if reply is not None else None
     if reply is not None and found is None:
         error = "the answer is no list of operations"
     call = ModelCall(
@@ -58,7 +76,7 @@ def consult(
         template=f"{prompts.VERSION} {prompts.TEMPLATE}",
         prompt_hash=hashlib.sha256(f"{prompt.task}\0{prompt.data}".encode()).digest(),
         model=chat.identity,
-        memory_ids=tuple(source.id for source in sources),
+        memory_ids=question.ids,
         output_hash=hashlib.sha256(reply.text.encode()).digest() if reply is not None else None,
         input_tokens=(reply.input_tokens or wanted) if reply is not None else 0,
         output_tokens=reply.output_tokens if reply is not None else 0,
@@ -68,8 +86,9 @@ def consult(
     store.write(functools.partial(model_calls.record, scope=scope.number, call=call))
     if found is None:
         return Advice(note=f"{chat.identity}: {error}")
-    kept, dropped = proposals.check(found, sources)
-    return Advice(kept=kept, dropped=dropped)
+    kept, dropped = proposals.check(found.proposals, question.lines)
+    names, unnamed = naming.check(found.names, question.themes)
+    return Advice(kept=kept, names=names, dropped=(*dropped, *unnamed))
 
 
 def _ask(chat: Chat, prompt: Prompt) -> tuple[Reply | None, str | None]:

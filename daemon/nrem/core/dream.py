@@ -1,12 +1,15 @@
 """One sweep of an agent's memory: what proved useful gets a line in MEMORY.md, what did not gives its up.
 
-gather -> decide -> ask the chat model, if there is one -> apply in one transaction -> publish (MEMORY.md,
-diary, commit) -> ledger. Killed before it is applied, a sweep never was; killed after, finish_sweep repeats
-the rest, with the same bytes and no second commit.
+gather -> decide -> reflect -> ask the chat model, if there is one -> apply in one transaction -> publish
+(MEMORY.md, diary, commit) -> ledger. Killed before it is applied, a sweep never was; killed after,
+finish_sweep repeats the rest, with the same bytes and no second commit.
 """
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from nrem.clock import Clock
@@ -15,12 +18,16 @@ from nrem.core.advise import Advised, advise
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import CAUSE, finish_sweep
 from nrem.core.gather import Gathered, digest, gather, marks
+from nrem.core.memory_file import Found
 from nrem.core.outcome import outcome
+from nrem.core.reflect import noted, reflect, sources
 from nrem.core.take_edits import take_edits
 from nrem.model import By, Caller
 from nrem.policy import advice
 from nrem.policy.advice import Word
+from nrem.policy.naming import Tags
 from nrem.policy.projection import Decision, Plan, Verdict
+from nrem.policy.reflection import Reflection
 from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
 from nrem.store.model_lines import ModelLine
@@ -44,9 +51,7 @@ def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clo
         return Dreamed(sweep=None, mode=mode, dry_run=dry_run, note=OFF)
     if dry_run:
         found = look(dreamer)
-        gathered = gather(dreamer, found, now=clock.now())
-        _, plan = gathered.decide()
-        report = _report(gathered, plan)
+        report = _decide(dreamer, found, now=clock.now()).report()
         return Dreamed(sweep=None, mode=mode, dry_run=True, outcome=outcome(dreamer, report))
     finish_sweep(dreamer, clock=clock)
     if not is_due(dreamer, now=clock.now()):
@@ -78,16 +83,14 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
             memory_file.keep_base(dreamer.store, scope, found)
             if found.edits:
                 found = take_edits(dreamer, found, clock=clock)
-        gathered = gather(dreamer, found, now=now)
-        _, plan = gathered.decide()
-        report = _report(gathered, plan)
+        decided = _decide(dreamer, found, now=now)
         if mode == "auto":
-            changes = gathered.gone or any(decision.verdict in _CHANGES for decision in plan.decisions)
-            advised = advise(dreamer, gathered, plan, clock=clock) if changes else None
-            report = dreamer.store.write(lambda db: _apply(db, dreamer, id, gathered, plan, advised, by))
+            advised = _advised(dreamer, decided, clock=clock)
+            report = dreamer.store.write(lambda db: _apply(db, dreamer, id, decided, advised, by))
         else:
-            proposed = _proposals(dreamer, id, gathered, plan, clock=clock)
-            dreamer.store.write(lambda db: _propose(db, dreamer, id, gathered, proposed, report))
+            report = decided.report()
+            proposed = _proposals(dreamer, id, decided, clock=clock)
+            dreamer.store.write(lambda db: _propose(db, dreamer, id, decided.gathered, proposed, report))
     except BaseException:
         dreamer.store.write(lambda db: sweeps.give_up(db, scope.number, id))
         raise
@@ -103,25 +106,68 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Decided:
+    """What is to become of the lines, by what, and what was noticed beside them."""
+
+    gathered: Gathered
+    plan: Plan
+    seen: Reflection
+    names: Mapping[Tags, str] = field(default_factory=dict)
+    """What a model calls themes."""
+
+    def report(self, told: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Return what the ledger keeps of a sweep: numbers and ids; of texts, only what themes are called."""
+        plan = self.plan
+        return {
+            "changes": [_change(decision) for decision in _ranked(plan) if decision.verdict in _CHANGES],
+            "kept": sum(decision.verdict is Verdict.KEEP for decision in plan.decisions),
+            "misses": [
+                {"id": miss.id, "reason": miss.reason, "score": miss.score.p, "lacks": miss.lacks}
+                for miss in plan.misses
+            ],
+            "rejected": dict(plan.rejected),
+            "candidates": len(self.gathered.candidates),
+            "characters": plan.characters,
+            "room": self.gathered.room.characters,
+            "model": told,
+            **noted(self.seen, self.names),
+        }
+
+
+def _decide(dreamer: Dreamer, found: Found, *, now: int) -> _Decided:
+    gathered = gather(dreamer, found, now=now)
+    _, plan = gathered.decide()
+    return _Decided(gathered=gathered, plan=plan, seen=reflect(dreamer, now=now))
+
+
+def _advised(dreamer: Dreamer, decided: _Decided, *, clock: Clock) -> Advised | None:
+    """Ask the model, if a line changes."""
+    gathered, plan = decided.gathered, decided.plan
+    if not gathered.gone and all(decision.verdict not in _CHANGES for decision in plan.decisions):
+        return None
+    return advise(dreamer, gathered, plan, decided.seen, clock=clock)
+
+
 def _apply(
-    db: Connection,
-    dreamer: Dreamer,
-    id: str,
-    gathered: Gathered,
-    plan: Plan,
-    advised: Advised | None,
-    by: By,
+    db: Connection, dreamer: Dreamer, id: str, decided: _Decided, advised: Advised | None, by: By
 ) -> dict[str, Any]:
     """Write what was decided: the sweep, the promotions that begin and end, and an event for each."""
     number = scopes.get(db, dreamer.scope.name).number
     told = None
     if advised is not None:
         words = [word for word in advised.words if model_lines.holds(db, number, word.sources)]
-        plan = advice.carry_out(plan, words, advised.model)
+        names = {
+            theme.tags: advised.names[theme.tags]
+            for theme in decided.seen.themes
+            if theme.tags in advised.names and model_lines.holds(db, number, sources(theme))
+        }
+        plan = advice.carry_out(decided.plan, words, advised.model)
+        decided = dataclasses.replace(decided, plan=plan, names=names)
         for word in words:
             model_lines.put(db, number, _said(word, advised.model, id), by)
-        told = _told(advised, words)
-    report = _report(gathered, plan, told)
+        told = _told(advised, words, names)
+    gathered, plan, report = decided.gathered, decided.plan, decided.report(told)
     counts = dict.fromkeys(_CHANGES, 0)
     for gone in gathered.gone:
         promotions.demote(db, number, gone, Grounds(sweep=id, reason=FORGOTTEN), by)
@@ -156,11 +202,12 @@ def _said(word: Word, model: str, sweep: str) -> ModelLine:
     )
 
 
-def _told(advised: Advised, done: list[Word]) -> dict[str, Any]:
+def _told(advised: Advised, done: list[Word], names: Mapping[Tags, str]) -> dict[str, Any]:
     """Return what the ledger keeps of a model's answer."""
     dropped = dict(advised.dropped)
-    if len(done) < len(advised.words):
-        dropped[MEANWHILE] = len(advised.words) - len(done)
+    late = len(advised.words) + len(advised.names) - len(done) - len(names)
+    if late:
+        dropped[MEANWHILE] = late
     return {
         "model": advised.model,
         "lines": [
@@ -196,45 +243,27 @@ def _left(db: Connection, scope: int, gathered: Gathered, *, now: int) -> list[i
     return [*gathered.read[: -len(own)], *own]
 
 
-def _proposals(
-    dreamer: Dreamer, sweep: str, gathered: Gathered, plan: Plan, *, clock: Clock
-) -> list[Proposal]:
+def _proposals(dreamer: Dreamer, sweep: str, decided: _Decided, *, clock: Clock) -> list[Proposal]:
     """Return what is to be asked: every change but those that were rejected for the memory as it is."""
     with dreamer.store.reading() as db:
         rejected = promotions.rejected(db, dreamer.scope.number)
+    versions = decided.gathered.versions
     return [
         Proposal(
             id=clock.new_id(),
             sweep=sweep,
             memory=decision.id,
-            version=gathered.versions[decision.id],
+            version=versions[decision.id],
             verdict=decision.verdict.value,
             reason=decision.reason,
             score=decision.score.p,
             state="open",
             at=clock.now(),
         )
-        for decision in _ranked(plan)
+        for decision in _ranked(decided.plan)
         if decision.verdict in (Verdict.PROMOTE, Verdict.DEMOTE, Verdict.SUPERSEDE)
-        and (decision.id, gathered.versions[decision.id], decision.verdict.value) not in rejected
+        and (decision.id, versions[decision.id], decision.verdict.value) not in rejected
     ]
-
-
-def _report(gathered: Gathered, plan: Plan, told: dict[str, Any] | None = None) -> dict[str, Any]:
-    """Return what the ledger keeps of a sweep: numbers and ids, never a text."""
-    return {
-        "changes": [_change(decision) for decision in _ranked(plan) if decision.verdict in _CHANGES],
-        "kept": sum(decision.verdict is Verdict.KEEP for decision in plan.decisions),
-        "misses": [
-            {"id": miss.id, "reason": miss.reason, "score": miss.score.p, "lacks": miss.lacks}
-            for miss in plan.misses
-        ],
-        "rejected": dict(plan.rejected),
-        "candidates": len(gathered.candidates),
-        "characters": plan.characters,
-        "room": gathered.room.characters,
-        "model": told,
-    }
 
 
 def _ranked(plan: Plan) -> list[Decision]:

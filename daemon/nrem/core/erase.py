@@ -17,7 +17,7 @@ from nrem.core.workspaces import Workspace, Workspaces
 from nrem.errors import NremError
 from nrem.model import By, Caller, Scope
 from nrem.policy.erasing import Needle
-from nrem.store import backup, commits, erasures, model_lines, scopes, search
+from nrem.store import backup, commits, erasures, model_lines, scopes, search, sweeps
 from nrem.store.database import Database
 from nrem.store.driver import Connection
 from nrem.store.erasures import Erasure
@@ -94,6 +94,7 @@ def _take_out(store: Database, workspace: Workspace, erasure: Erasure, clock: Cl
 
     def write(db: Connection) -> Erased:
         told = model_lines.erase(db, scope, erasure.id)
+        sweeps.forget_themes(db, scope, erasure.id)
         gone = erasures.erase_rows(db, erasure, asked)
         gone = dataclasses.replace(gone, events=gone.events + told)
         commits.count_files(db, scope, files)

@@ -16,9 +16,7 @@ from nrem.core.outcome import outcome
 from nrem.core.publish import Reason, publish
 from nrem.core.take_edits import take_edits
 from nrem.errors import NotFound
-from nrem.model import Kind
-from nrem.policy import diary, memory_doc, reflection
-from nrem.policy.likeness import Said
+from nrem.policy import diary, memory_doc
 from nrem.policy.memory_doc import Parts
 from nrem.store import commits, scopes, sweeps
 from nrem.store.driver import Connection
@@ -26,8 +24,6 @@ from nrem.store.sweeps import Sweep
 from nrem.workspace.files import Files
 
 CAUSE = "dream"
-MOST_REFLECTED = 2000
-"""The newest memories, in which themes are looked for."""
 
 
 def finish_sweep(dreamer: Dreamer, *, clock: Clock) -> Sweep | None:
@@ -82,14 +78,7 @@ def _write_diary(dreamer: Dreamer, sweep: Sweep) -> None:
         page = files.read(path).decode(errors="replace")
     except NotFound:
         page = ""
-    kinds = [Kind(kind) for kind in dreamer.settings.dream.kinds]
-    with dreamer.store.reading() as db:
-        newest = sweeps.newest_tagged(db, dreamer.scope.number, kinds, limit=MOST_REFLECTED)
-    said = [Said(id=memory.id, text=memory.text, at=memory.at) for memory in newest]
-    report = dataclasses.asdict(outcome(dreamer, sweep.report)) | {
-        "themes": [(theme.sentence, (theme.medoid,)) for theme in reflection.themes(newest)],
-        "conflicts": [(found.sentence, (found.older, found.newer)) for found in reflection.conflicts(said)],
-    }
+    report = dataclasses.asdict(outcome(dreamer, sweep.report))
     written = diary.add(page, sweep=sweep.id, started_at=sweep.started_at, zone=zone, report=report)
     if written != page:
         files.write(path, written.encode())

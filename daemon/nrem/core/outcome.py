@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nrem.core.dreamer import Dreamer
 from nrem.store import memories, model_lines, signals
 from nrem.store.model_lines import ModelLine
-from nrem.wire import LineChange, LineWorded, ModelAnswer, NearMiss, Outcome
+from nrem.wire import LineChange, LineWorded, ModelAnswer, NearMiss, Outcome, PairSeen, ThemeSeen
 
 MOST_UNANSWERED = 5
 
@@ -16,10 +16,14 @@ MOST_UNANSWERED = 5
 def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
     """Return what a sweep decided, for people to read; the ledger itself keeps no text."""
     scope = dreamer.scope.number
+    themes, conflicts, repeats = (report.get(name, ()) for name in ("themes", "conflicts", "repeats"))
     ids = [found["id"] for found in (*report.get("changes", ()), *report.get("misses", ()))]
+    ids += [theme["medoid"] for theme in themes]
+    ids += [pair[side] for pair in (*conflicts, *repeats) for side in ("older", "newer")]
     with dreamer.store.reading() as db:
         texts = memories.contents(db, scope, ids)
         said = model_lines.holding(db, scope)
+        named = [model_lines.holds(db, scope, theme["sources"]) for theme in themes]
         unanswered = tuple(miss.query for miss in signals.misses(db, scope)[:MOST_UNANSWERED])
     return Outcome(
         changes=tuple(
@@ -33,6 +37,30 @@ def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
         characters=report.get("characters", 0),
         room=report.get("room", 0),
         model=_answer(report.get("model"), said),
+        themes=tuple(_theme(theme, texts, holds=holds) for theme, holds in zip(themes, named, strict=True)),
+        conflicts=_pairs(conflicts, texts),
+        repeats=_pairs(repeats, texts),
+    )
+
+
+def _theme(found: dict[str, Any], texts: Mapping[str, str], *, holds: bool) -> ThemeSeen:
+    return ThemeSeen(
+        tags=tuple(found["tags"]),
+        name=found["name"] if holds else None,
+        memories=found["memories"],
+        days=found["days"],
+        medoid=found["medoid"],
+        text=texts.get(found["medoid"]),
+        sources=tuple(sorted(found["sources"])),
+    )
+
+
+def _pairs(found: Sequence[dict[str, str]], texts: Mapping[str, str]) -> tuple[PairSeen, ...]:
+    """Return the pairs of which both memories are still there."""
+    return tuple(
+        PairSeen(**pair, older_text=texts[pair["older"]], newer_text=texts[pair["newer"]])
+        for pair in found
+        if texts.keys() >= set(pair.values())
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nrem.policy import memory_doc
 from nrem.policy.projection import Decision, Plan, Verdict
-from nrem.policy.proposals import Dropped, Operation, Proposal
+from nrem.policy.proposals import Operation, Proposal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,14 +45,14 @@ class Word:
 
 def weigh(
     proposals: Sequence[Proposal], standing: Mapping[str, Standing], *, left: int, zone: str
-) -> tuple[tuple[Word, ...], tuple[Dropped, ...]]:
-    """Return what can be carried out within the room that is left, and the rest, each with its reason.
+) -> tuple[tuple[Word, ...], tuple[str, ...]]:
+    """Return what can be carried out within the room that is left, and what is wrong with each of the rest.
 
     `standing` has the best line first: of lines that are merged, that one stays.
     """
     ranks = {id: rank for rank, id in enumerate(standing)}
     words: list[Word] = []
-    dropped: list[Dropped] = []
+    dropped: list[str] = []
     for proposal in proposals:
         lines = [standing[id] for id in proposal.sources]
         if proposal.operation != "supersede":
@@ -60,7 +60,7 @@ def weigh(
         word = _word(proposal, lines, zone=zone)
         reason = _problem(proposal, lines, word, left)
         if reason is not None:
-            dropped.append(Dropped(proposal=proposal, reason=reason))
+            dropped.append(reason)
             continue
         words.append(word)
         left -= word.grows

@@ -13,7 +13,6 @@ from nrem.policy.excerpt import excerpt
 LONGEST = 120
 """Characters of a memory that a line of the diary shows."""
 MOST_MISSES = 3
-MOST_REFLECTED = 10
 _WORDS = {
     "promote": "Promoted",
     "demote": "Demoted",
@@ -56,19 +55,36 @@ def _section(report: Mapping[str, Any]) -> list[str]:
     if report["rejected"]:
         lines += ["", "Left out:", ""]
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
-    for title, name in (("Themes", "themes"), ("One of two does not hold", "conflicts")):
-        if report[name]:
-            lines += ["", f"{title}:", ""]
-            lines += [_reflected(*found) for found in report[name][:MOST_REFLECTED]]
+    for title, items in (
+        ("Themes", list(map(_theme, report["themes"]))),
+        ("One of two does not hold", [_pair(found, "no longer holds:") for found in report["conflicts"]]),
+        ("Said twice", [_pair(found, "and") for found in report["repeats"]]),
+    ):
+        if items:
+            lines += ["", f"{title}:", "", *items]
     if report["unanswered"]:
         lines += ["", "Asked and not answered:", ""]
         lines += [f"- {_cut(query)}" for query in report["unanswered"]]
     return lines
 
 
-def _reflected(sentence: str, ids: Sequence[str]) -> str:
-    """Return what came to mind, with the memories whose words it has: an erasure must find them."""
-    return f"- {_cut(sentence)}\n  ({', '.join(f'm:{id}' for id in ids)})"
+def _theme(found: Mapping[str, Any]) -> str:
+    """Return a theme, and below it the memories that its words come from: an erasure must find them."""
+    tags, days = " and ".join(found["tags"]), found["days"]
+    told = f"{found['name']} ({tags})" if found["name"] else tags
+    told += f": {found['memories']} memories on {days} {'day' if days == 1 else 'days'}"
+    if found["text"]:
+        told += f', best said by "{excerpt(found["text"])}"'
+    return f"- {_cut(told)}\n  ({_named(found['sources'] if found['name'] else (found['medoid'],))})"
+
+
+def _pair(found: Mapping[str, Any], between: str) -> str:
+    told = f'"{excerpt(found["older_text"])}" {between} "{excerpt(found["newer_text"])}"'
+    return f"- {_cut(told)}\n  ({_named((found['older'], found['newer']))})"
+
+
+def _named(ids: Sequence[str]) -> str:
+    return ", ".join(f"m:{id}" for id in ids)
 
 
 def _words(answer: Mapping[str, Any]) -> list[str]:
@@ -86,9 +102,8 @@ def _words(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _worded(line: Mapping[str, Any]) -> str:
-    ids = ", ".join(f"m:{id}" for id in line["sources"])
     text = f"{_cut(line['text'])}: " if line["text"] else ""
-    return f"- {text}{line['operation']} ({ids})"
+    return f"- {text}{line['operation']} ({_named(line['sources'])})"
 
 
 def _item(found: Mapping[str, Any]) -> str:

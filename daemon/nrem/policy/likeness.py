@@ -9,13 +9,18 @@ with the same key and another value replaces the older one.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nrem.policy.prior import count, split
+from nrem.policy.prior import split
 from nrem.policy.wordlists import FIRST_PERSON, NEGATIONS
 
 ALIKE = 0.85
+RAREST = 4
+"""Words of a text by which others are found that may say the same."""
+NEAR = 10
+"""Texts that are found by one such word."""
 LONGEST_CLAIM = 160
 UNKNOWN = 6.0
 """The rarity of a word that the scope's other texts do not have."""
@@ -54,18 +59,24 @@ def _binding(text: str) -> frozenset[str]:
     return frozenset([*_IDENTIFIER.findall(text), *(name.lower() for name in names), *negated])
 
 
-def near_duplicates(texts: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the pairs of texts that say the same, as places, the earlier one first."""
-    rarities = count(texts).rarities()
+def near_duplicates(
+    texts: Sequence[str], rarities: Mapping[str, float], *, most: int
+) -> list[tuple[int, int]]:
+    """Return the first pairs of texts that say the same, as places, the earlier one first.
+
+    A text is compared only with the last few that have one of its rarest words. So the time grows with the
+    number of texts, whatever they are, and a pair may be missed.
+    """
     weighed = [weigh(text, rarities) for text in texts]
     heavy = [sum(words.values()) for words in weighed]
-    seen: dict[str, list[int]] = {}
-    pairs = []
+    seen: dict[str, deque[int]] = {}
+    pairs: list[tuple[int, int]] = []
     for place, words in enumerate(weighed):
         near = set[int]()
-        for word in _prefix(words):
-            near.update(seen.get(word, ()))
-            seen.setdefault(word, []).append(place)
+        for word in sorted(words, key=lambda word: (-words[word], word))[:RAREST]:
+            others = seen.setdefault(word, deque(maxlen=NEAR))
+            near.update(others)
+            others.append(place)
         lightest, heaviest = ALIKE * heavy[place], heavy[place] / ALIKE
         pairs += [
             (other, place)
@@ -74,20 +85,9 @@ def near_duplicates(texts: Sequence[str]) -> list[tuple[int, int]]:
             and similarity(words, weighed[other]) >= ALIKE
             and _binding(texts[other]) == _binding(texts[place])
         ]
-    return pairs
-
-
-def _prefix(words: Mapping[str, float]) -> list[str]:
-    """Return the rarest words, one of which every near duplicate must have too."""
-    left = sum(words.values())
-    least = ALIKE * left
-    prefix = []
-    for word in sorted(words, key=lambda word: (-words[word], word)):
-        if left < least:
+        if len(pairs) >= most:
             break
-        prefix.append(word)
-        left -= words[word]
-    return prefix
+    return pairs[:most]
 
 
 # Contradictions

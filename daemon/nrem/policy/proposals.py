@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, TypeGuard, get_args
 
 Operation = Literal["rewrite", "merge", "supersede"]
 LINE = 300
@@ -38,23 +38,17 @@ class Source:
     at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dropped:
-    proposal: Proposal
-    reason: str
-
-
-def is_operation(word: object) -> bool:
+def is_operation(word: object) -> TypeGuard[Operation]:
     return word in get_args(Operation)
 
 
 def check(
     proposals: Sequence[Proposal], given: Sequence[Source]
-) -> tuple[tuple[Proposal, ...], tuple[Dropped, ...]]:
-    """Return the proposals that may be carried out, and the others, each with what is wrong with it."""
+) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """Return the proposals that may be carried out, and what is wrong with each of the others."""
     known = {source.id: source for source in given}
     kept: list[Proposal] = []
-    dropped: list[Dropped] = []
+    dropped: list[str] = []
     touched: set[str] = set()
     lost = 0
     for proposal in proposals:
@@ -62,7 +56,7 @@ def check(
         if reason is None and lost + len(proposal.sources) - 1 > MOST_LOST * len(given):
             reason = "with it, more lines would go than may go at once"
         if reason is not None:
-            dropped.append(Dropped(proposal=proposal, reason=reason))
+            dropped.append(reason)
             continue
         kept.append(proposal)
         touched |= set(proposal.sources)
@@ -118,19 +112,26 @@ _SMALL = 4
 
 
 def _invented(text: str, sources: Sequence[str]) -> str | None:
-    """Return what a text says that its sources do not."""
+    """Return what a line says that its sources do not."""
+    known = set(words(" ".join(sources)))
+    if _names(text) - known:
+        return "it has a name that its sources do not have"
+    if bool(negations(text)) != any(negations(source) for source in sources):
+        return "it denies what its sources do not, or the other way round"
+    return strange(text, sources)
+
+
+def strange(text: str, sources: Sequence[str]) -> str | None:
+    """Return which links, numbers or words a text has that its sources do not."""
     known = " ".join(sources)
     if set(_LINK.findall(text)) - set(_LINK.findall(known)):
         return "it has a link or address that its sources do not have"
     numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(known))
     if numbers:
         return f"it has a number that its sources do not have: {min(numbers)[:_SHOWN]}"
-    if _names(text) - {word.casefold() for word in _WORD.findall(known)}:
-        return "it has a name that its sources do not have"
-    if bool(_negations(text)) != any(_negations(source) for source in sources):
-        return "it denies what its sources do not, or the other way round"
-    words = {word for word in _words(text) if len(word) >= _SMALL}
-    if words and len(words & set(_words(known))) < len(words) / 2:
+    used = set(words(text))
+    used = {word for word in used if len(word) >= _SMALL} or used
+    if len(used & set(words(known))) < len(used) / 2:
         return "most of its words are not in its sources"
     return None
 
@@ -150,13 +151,17 @@ def _names(text: str) -> set[str]:
     return found
 
 
-def _words(text: str) -> list[str]:
-    return [word.casefold() for word in _WORD.findall(text)]
+def as_written(text: str) -> list[str]:
+    return _WORD.findall(text)
 
 
-def _negations(text: str) -> set[str]:
-    return {word.replace("\u2019", "'") for word in _words(text)} & _NEGATIONS
+def words(text: str) -> list[str]:
+    return [word.casefold() for word in as_written(text)]
+
+
+def negations(text: str) -> set[str]:
+    return {word.replace("\u2019", "'") for word in words(text)} & _NEGATIONS
 
 
 def _shared_words(one: str, other: str) -> bool:
-    return bool({w for w in _words(one) if len(w) >= _SMALL} & set(_words(other)))
+    return bool({w for w in words(one) if len(w) >= _SMALL} & set(words(other)))

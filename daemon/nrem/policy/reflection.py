@@ -1,21 +1,23 @@
-"""What a sweep notices without writing anything durable: themes, contradictions, questions without an answer.
+"""What a sweep notices beside the lines: themes, and pairs of memories that say the same or contradict.
 
-Sentences are made from templates; a model is not asked, and nothing in here decides about a line.
+Pure, without a model, and nothing in here decides about a line.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nrem.policy.excerpt import excerpt
-from nrem.policy.likeness import Said, replaced, similarity, weigh
+from nrem.policy.likeness import Said, near_duplicates, replaced, similarity, weigh
 from nrem.policy.prior import count
 
 THEMES = 5
 TOGETHER = 3
 """Memories in which two tags must meet before they are a theme."""
+MOST_PAIRS = 10
+TYPICAL = 50
+"""The newest memories of a theme, among which the most typical one is looked for."""
 DAY = 86_400_000
 
 
@@ -27,34 +29,57 @@ class Tagged:
     text: str
     tags: tuple[str, ...]
     at: int
+    version: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theme:
-    """Two tags that keep meeting, the memories in which they do, and the one that is most like the others."""
+    """Two tags that keep meeting, and the memories in which they do."""
 
     tags: tuple[str, str]
-    medoid: str
-    ids: tuple[str, ...]
-    days: int
-    sentence: str
+    memories: tuple[Tagged, ...]
+    """The one that is most like the others first, then the newest first."""
+
+    @property
+    def days(self) -> int:
+        return len({memory.at // DAY for memory in self.memories})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Conflict:
-    """Two memories that give one thing different values; the newer one holds."""
+class Pair:
+    """Ids of two memories that do not go together."""
 
     older: str
     newer: str
-    sentence: str
 
 
-def themes(memories: Sequence[Tagged]) -> tuple[Theme, ...]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reflection:
+    themes: tuple[Theme, ...]
+    conflicts: tuple[Pair, ...]
+    """Two that give one thing different values; the newer one holds."""
+    repeats: tuple[Pair, ...]
+    """Two that say the same."""
+
+
+def reflect(memories: Sequence[Tagged]) -> Reflection:
+    """Return what is to be noticed of some memories, given with the newest first."""
+    rarities = count([memory.text for memory in memories]).rarities()
+    said = [Said(id=memory.id, text=memory.text, at=memory.at) for memory in memories]
+    conflicts = [Pair(older=older, newer=newer) for older, newer in replaced(said).items()]
+    repeats = near_duplicates([memory.text for memory in memories], rarities, most=MOST_PAIRS)
+    return Reflection(
+        themes=_themes(memories, rarities),
+        conflicts=tuple(conflicts[:MOST_PAIRS]),
+        repeats=tuple(Pair(older=memories[later].id, newer=memories[place].id) for place, later in repeats),
+    )
+
+
+def _themes(memories: Sequence[Tagged], rarities: Mapping[str, float]) -> tuple[Theme, ...]:
     """Return the pairs of tags that meet in most memories, each memory counted for one theme only."""
     pairs: Counter[tuple[str, str]] = Counter()
     for memory in memories:
         pairs.update(_pairs(memory.tags))
-    rarities = count([memory.text for memory in memories]).rarities()
     taken: set[str] = set()
     found: list[Theme] = []
     for pair, _ in sorted(pairs.items(), key=lambda item: (-item[1], item[0])):
@@ -64,14 +89,9 @@ def themes(memories: Sequence[Tagged]) -> tuple[Theme, ...]:
         if len(group) < TOGETHER:
             continue
         taken.update(memory.id for memory in group)
-        medoid = _medoid(group, rarities)
-        days = len({memory.at // DAY for memory in group})
-        sentence = (
-            f"{pair[0]} and {pair[1]}: {len(group)} memories on {_counted(days, 'day')},"
-            f' best said by "{excerpt(medoid.text)}"'
-        )
-        ids = tuple(memory.id for memory in group)
-        found.append(Theme(tags=pair, medoid=medoid.id, ids=ids, days=days, sentence=sentence))
+        newest = sorted(group, key=lambda memory: (-memory.at, memory.id))
+        first = _most_typical(newest[:TYPICAL], rarities)
+        found.append(Theme(tags=pair, memories=(first, *(m for m in newest if m is not first))))
     return tuple(found)
 
 
@@ -80,26 +100,7 @@ def _pairs(tags: Iterable[str]) -> list[tuple[str, str]]:
     return [(one, other) for i, one in enumerate(ordered) for other in ordered[i + 1 :]]
 
 
-def _medoid(group: Sequence[Tagged], rarities: dict[str, float]) -> Tagged:
-    """Return the memory that is most like the others; of a large group only the newest are compared."""
-    newest = sorted(group, key=lambda memory: (-memory.at, memory.id))[:50]
-    weighed = [weigh(memory.text, rarities) for memory in newest]
+def _most_typical(group: Sequence[Tagged], rarities: Mapping[str, float]) -> Tagged:
+    weighed = [weigh(memory.text, rarities) for memory in group]
     likeness = [sum(similarity(one, other) for other in weighed) for one in weighed]
-    return newest[max(range(len(newest)), key=lambda i: likeness[i])]
-
-
-def conflicts(said: Sequence[Said]) -> tuple[Conflict, ...]:
-    """Return the memories that a newer one contradicts."""
-    texts = {one.id: one.text for one in said}
-    return tuple(
-        Conflict(
-            older=older,
-            newer=newer,
-            sentence=f'"{excerpt(texts[older])}" no longer holds: "{excerpt(texts[newer])}"',
-        )
-        for older, newer in replaced(said).items()
-    )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return group[max(range(len(group)), key=lambda i: likeness[i])]

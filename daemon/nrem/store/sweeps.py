@@ -89,14 +89,17 @@ def release(db: Connection) -> None:
 
 def apply(db: Connection, scope: int, id: str, report: dict[str, Any], counts: tuple[int, int, int]) -> None:
     """Note what a sweep decided: lines that came, went, were replaced. Conflict when it lost its lease."""
-    text = json.dumps(report, ensure_ascii=False, sort_keys=True)
     noted = db.execute(
         "update sweeps set state = 'applied', report = ?, promoted = ?, demoted = ?, superseded = ?,"
         " lease_until = null where scope = ? and id = ? and state = 'running'",
-        (text, *counts, scope, id),
+        (_json(report), *counts, scope, id),
     ).rowcount
     if not noted:
         raise Conflict(f"sweep {id} took too long, and another one has begun", code="sweep_lost")
+
+
+def _json(report: dict[str, Any]) -> str:
+    return json.dumps(report, ensure_ascii=False, sort_keys=True)
 
 
 def finish(db: Connection, scope: int, id: str, *, commit: str | None, digest: str, now: int) -> None:
@@ -211,18 +214,34 @@ def hits(db: Connection, scope: int) -> dict[str, Hits]:
     }
 
 
-def newest_tagged(db: Connection, scope: int, kinds: Collection[Kind], *, limit: int) -> list[Tagged]:
-    """Return the newest trusted memories of these kinds with what they are about."""
+def newest_tagged(
+    db: Connection, scope: int, kinds: Collection[Kind], *, limit: int, now: int
+) -> list[Tagged]:
+    """Return the newest trusted memories of these kinds with what they are about, none that has expired."""
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
-        "select id, content, tags, concept_tags, created_at from memories where scope = ?"
-        f" and trust = 'trusted' and kind in ({marks}) order by created_at desc, id desc limit ?",
-        (scope, *(kind.value for kind in kinds), limit),
+        "select id, content, tags, concept_tags, created_at, version from memories where scope = ?"
+        f" and trust = 'trusted' and kind in ({marks}) and (expires_at is null or expires_at > ?)"
+        " order by created_at desc, id desc limit ?",
+        (scope, *(kind.value for kind in kinds), now, limit),
     )
     return [
-        Tagged(id=id, text=content, tags=(*json.loads(tags), *json.loads(concepts)), at=created)
-        for id, content, tags, concepts, created in rows
+        Tagged(
+            id=id, text=content, tags=(*json.loads(tags), *json.loads(concepts)), at=created, version=version
+        )
+        for id, content, tags, concepts, created, version in rows
     ]
+
+
+def forget_themes(db: Connection, scope: int, memory: str) -> None:
+    """Take the themes that go by a memory out of every report: a model may have made their names from it."""
+    rows = db.execute(
+        "select id, report from sweeps where scope = ? and instr(report, ?)", (scope, memory)
+    ).fetchall()
+    for id, text in rows:
+        report = json.loads(text)
+        report["themes"] = [theme for theme in report.get("themes", ()) if memory not in theme["sources"]]
+        db.execute("update sweeps set report = ? where scope = ? and id = ?", (_json(report), scope, id))
 
 
 def newest_write(db: Connection, scope: int) -> tuple[int, int]:

@@ -48,6 +48,7 @@ from nrem.wire.dreams import (
     ModelStatus,
     NearMiss,
     Outcome,
+    PairSeen,
     ProposalDecided,
     ProposalRef,
     ProposalShown,
@@ -55,6 +56,7 @@ from nrem.wire.dreams import (
     Sweeps,
     SweepShown,
     SweepSummary,
+    ThemeSeen,
     Undone,
 )
 from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_agent_name, is_blank, slug
@@ -213,6 +215,7 @@ __all__ = [
     "Operation",
     "Outcome",
     "Page",
+    "PairSeen",
     "ProposalDecided",
     "ProposalRef",
     "ProposalShown",
@@ -247,6 +250,7 @@ __all__ = [
     "SweepShown",
     "SweepSummary",
     "Sweeps",
+    "ThemeSeen",
     "Token",
     "TokenRef",
     "Tokens",

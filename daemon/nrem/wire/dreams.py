@@ -89,6 +89,34 @@ class ModelAnswer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThemeSeen:
+    """Two tags that keep meeting among the newest memories."""
+
+    tags: tuple[str, str]
+    name: str | None
+    """What a chat model called it; None when none did, or a memory that it goes by is no longer as it was."""
+    memories: int
+    """In how many they meet."""
+    days: int
+    medoid: str
+    """The memory that is most like the others."""
+    text: str | None
+    """What that one says; None when it is gone."""
+    sources: tuple[str, ...]
+    """The memories that stand for it; a name was made from these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairSeen:
+    """Two of the newest memories that do not go together."""
+
+    older: str
+    newer: str
+    older_text: str
+    newer_text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a sweep decided."""
 
@@ -107,6 +135,11 @@ class Outcome:
     """What it may take."""
     model: ModelAnswer | None = None
     """None when no model was asked."""
+    themes: tuple[ThemeSeen, ...] = ()
+    conflicts: tuple[PairSeen, ...] = ()
+    """Pairs of which the newer one holds."""
+    repeats: tuple[PairSeen, ...] = ()
+    """Pairs that say the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

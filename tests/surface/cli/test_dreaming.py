@@ -114,3 +114,29 @@ def test_what_a_chat_model_said_and_how_it_goes_is_told(
         assert "No advice of a model: ollama:m: ollama did not answer (status 500).\n" in nrem("dream").stdout
         said = nrem("dream", "status").stdout
         assert "In a row, 1 call failed; the last time: ollama did not answer (status 500).\n" in said
+
+
+def test_what_a_sweep_noticed_is_told(
+    nrem: Nrem, ana: str, answer: Answer, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tags = ("--tag", "pottery", "--tag", "class")
+    ids = [
+        answer("remember", f"The pottery class has {what}", *tags)["id"]
+        for what in ("two wheels", "a kiln of 1240 degrees", "the blue bowls of Eva")
+    ]
+    old = answer("remember", "Luis lives in Madrid")["id"]
+    new = answer("remember", "Luis lives in Lisbon")["id"]
+    key = answer("remember", "The deploy key is in the grey safe")["id"]
+    again = answer("remember", "The deploy key is in the grey safe!")["id"]
+    assert "Theme: class and pottery, 3 memories on 1 day (m:" in nrem("dream", "--dry-run").stdout
+    with running(monkeypatch) as provider:
+        (home / "nrem.toml").write_text(f'[chat]\nmodel = "ollama:m"\nbase_url = "{provider.url}"\n')
+        name = {"op": "theme", "ids": ids, "text": "bowls of Eva"}
+        provider.text = json.dumps({"operations": [name]})
+        swept = answer("dream")["sweep"]
+    shown = nrem("dream", "show", swept).stdout
+    assert "Theme: bowls of Eva (class and pottery), 3 memories on 1 day (m:" in shown
+    both = "Luis lives in Madrid / Luis lives in Lisbon"
+    assert f"One of two does not hold: {both} (m:{old}, m:{new})\n" in shown
+    both = "The deploy key is in the grey safe / The deploy key is in the grey safe!"
+    assert f"Said twice: {both} (m:{key}, m:{again})\n" in shown

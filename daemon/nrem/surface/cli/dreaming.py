@@ -214,7 +214,20 @@ def _show_outcome(outcome: dict[str, Any]) -> None:
     room = f"{outcome['characters']} of {outcome['room']} characters"
     click.echo(f"{count(outcome['kept'], 'line stays', 'lines stay')}; the block takes {room}.")
     _show_answer(outcome["model"])
+    _show_seen(outcome)
     _show_misses(outcome)
+
+
+def _show_seen(outcome: dict[str, Any]) -> None:
+    for theme in outcome["themes"]:
+        tags = clean(" and ".join(theme["tags"]))
+        name = f"{clean(theme['name'])} ({tags})" if theme["name"] else tags
+        often = f"{count(theme['memories'], 'memory', 'memories')} on {count(theme['days'], 'day', 'days')}"
+        click.echo(f"Theme: {name}, {often} (m:{theme['medoid']})")
+    for said, name in (("One of two does not hold", "conflicts"), ("Said twice", "repeats")):
+        for pair in outcome[name]:
+            both = f"{line(pair['older_text'], 60)} / {line(pair['newer_text'], 60)}"
+            click.echo(f"{said}: {both} (m:{pair['older']}, m:{pair['newer']})")
 
 
 def _show_answer(answer: dict[str, Any] | None) -> None:
