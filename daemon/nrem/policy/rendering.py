@@ -8,16 +8,41 @@ from typing import Any
 
 SEPARATOR = "---"
 _SIGNS = {"added": "+", "changed": "~", "forgotten": "-"}
-_MARKER = re.compile(r"^([^\S\n]*)(?=\\*(?:-{3,}\s*$|\[Type:))", re.MULTILINE)
+_MARKER = re.compile(r"^([^\S\n]*)(?=\\*(?:-{3,}\s*$|\[Type:))", re.MULTILINE | re.IGNORECASE)
+# Line ends and tabs, the spaces of typographers and of Japanese, the joiners of scripts and emoji.
+_HARMLESS = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"
+# Nothing in ASCII is joined, so there a joiner could only hide something.
+_LOOSE_JOINER = re.compile("(?<![^\x00-\x7f])[\u200c\u200d]")
 
 
-def hit(content: str, *, kind: str, category: str, created_at: str, score: float | None = None) -> str:
+def clean(text: str) -> str:
+    """Return stored text as people and models may be shown it: what steers, or hides, becomes visible."""
+    text = _LOOSE_JOINER.sub(lambda joiner: _escaped(joiner.group()), text)
+    return "".join(c if c.isprintable() or c in _HARMLESS else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    point = ord(character)
+    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
+
+
+def hit(
+    content: str,
+    *,
+    kind: str,
+    category: str,
+    created_at: str,
+    trusted: bool = True,
+    score: float | None = None,
+) -> str:
     """Return a memory under a line that says what it is; lines in it like a delimiter are escaped."""
     head = f"Type: {kind} | Category: {category}"
+    if not trusted:
+        head += " | Untrusted"
     if score is not None:
         head += f" | Score: {score:.3f}"
     lines = "\n".join(content.splitlines()) or content  # every kind of line end is one
-    escaped = _MARKER.sub(r"\1\\", lines)
+    escaped = _MARKER.sub(r"\1\\", clean(lines))
     return f"[{head} | {created_at}]\n{escaped}"
 
 
@@ -55,4 +80,4 @@ def _value(text: str | None) -> str:
 
 
 def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return clean(" ".join(text.split()))

@@ -321,6 +321,7 @@ def _hit(memory: dict[str, Any], score: float | None = None) -> str:
         kind=memory["kind"],
         category=memory["category"],
         created_at=memory["created_at"],
+        trusted=memory["provenance"]["trust"] == "trusted",
         score=score,
     )
 

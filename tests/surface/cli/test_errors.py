@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from builders import caller_of
 from nrem import errors
 from nrem.runtime.app import App
-from nrem.surface.cli import setup, shared
+from nrem.surface.cli import setup
 from nrem.surface.cli.shared import Command, json_option
 
 Nrem = Callable[..., Result]
@@ -251,23 +251,6 @@ def test_stored_text_cannot_steer_the_terminal(
 def test_an_error_cannot_steer_the_terminal(nrem: Nrem, ana: str) -> None:
     shown = nrem("get", "x\x1b[31m\u202e", exits=4).stderr
     assert shown.startswith("Error: there is no memory x\\u001b[31m\\u202e\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("a\tb\nc", "a\tb\nc"),
-        ("10\u00a0km, 5\u202f%, a\u2009b", "10\u00a0km, 5\u202f%, a\u2009b"),
-        ("全角\u3000空白", "全角\u3000空白"),
-        ("👩\u200d💻 नमस्\u200dते می\u200cخواهم", "👩\u200d💻 नमस्\u200dते می\u200cخواهم"),
-        ("\x00\x1b\r\x7f\x9b", "\\u0000\\u001b\\u000d\\u007f\\u009b"),
-        ("\u200b\u202e\u2028\ufeff\ue000", "\\u200b\\u202e\\u2028\\ufeff\\ue000"),
-        ("\U000e0041\U0010ffff", "\\U000e0041\\U0010ffff"),
-        ("\udc80", "\\udc80"),
-    ],
-)
-def test_what_could_steer_a_terminal_is_spelled_out_and_nothing_else(text: str, shown: str) -> None:
-    assert shared.clean(text) == shown
 
 
 def test_ordinary_text_is_shown_as_it_is(nrem: Nrem, remember: Remember, ana: str) -> None:

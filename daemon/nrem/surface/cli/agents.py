@@ -12,11 +12,11 @@ import click
 
 from nrem import config, wire
 from nrem.errors import InvalidField
+from nrem.policy.rendering import clean
 from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
     choose_agent,
-    clean,
     confirm,
     count,
     force_option,

@@ -15,12 +15,12 @@ from nrem.client import is_up
 from nrem.clock import SystemClock
 from nrem.errors import ConfigError, NremError
 from nrem.model import iso
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     Group,
     agent_option,
     choose_agent,
-    clean,
     confirm,
     count,
     force_option,

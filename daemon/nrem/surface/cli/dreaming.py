@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Group,
     agent_option,
     choose_agent,
-    clean,
     count,
     json_option,
     line,

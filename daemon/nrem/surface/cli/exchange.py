@@ -15,12 +15,12 @@ import click
 
 from nrem.core import import_
 from nrem.errors import InputError, InvalidField
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Call,
     Command,
     agent_option,
     choose_agent,
-    clean,
     count,
     filter_options,
     filters,

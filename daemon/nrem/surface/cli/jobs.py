@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from nrem.surface.cli.shared import Command, Group, clean, json_option, present, show_json, store, table, when
+from nrem.policy.rendering import clean
+from nrem.surface.cli.shared import Command, Group, json_option, present, show_json, store, table, when
 
 
 @click.group("jobs", cls=Group)

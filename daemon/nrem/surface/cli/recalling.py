@@ -8,11 +8,11 @@ from typing import Any
 import click
 
 from nrem.policy import rendering
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
     choose_agent,
-    clean,
     count,
     filter_options,
     filters,
@@ -114,12 +114,13 @@ def _shown(hit: dict[str, Any]) -> str:
         kind=memory["kind"],
         category=memory["category"],
         created_at=memory["created_at"],
+        trusted=memory["provenance"]["trust"] == "trusted",
         score=explain["score"] if explain else None,
     )
     if explain is not None:
         parts = "  ".join(f"{name} {value:.3f}" for name, value in explain["parts"].items())
         shown += f"\n({memory['id']}  {parts})"
-    return clean(shown)
+    return shown
 
 
 @click.command("embed", cls=Command)

@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from nrem import config
 from nrem.clock import SystemClock
 from nrem.model import Rebuilt
-from nrem.surface.cli.shared import Command, clean, confirm, count, json_option, show_json
+from nrem.policy.rendering import clean
+from nrem.surface.cli.shared import Command, confirm, count, json_option, show_json
 
 if TYPE_CHECKING:
     from nrem.core.rebuild import Progress

@@ -13,12 +13,12 @@ from click.shell_completion import get_completion_class
 from nrem import config
 from nrem.client import is_up
 from nrem.model import Caller
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Call,
     Command,
     Group,
     agent_option,
-    clean,
     json_option,
     keep_token,
     show_json,

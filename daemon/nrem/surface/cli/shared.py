@@ -15,6 +15,7 @@ from nrem import config, wire
 from nrem.client import Client, is_up
 from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
 from nrem.model import KIND_ALIASES, Kind
+from nrem.policy.rendering import clean
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[..., dict[str, Any]]
@@ -229,20 +230,6 @@ def show_text(text: str) -> None:
         click.echo(clean(text), nl=not text.endswith("\n"))
     else:
         click.echo(text.encode(), nl=False)  # as text, click would take colours out
-
-
-def clean(text: str) -> str:
-    """Return stored text as a terminal may show it: what could steer the terminal becomes visible."""
-    return "".join(c if c.isprintable() or c in _HARMLESS else _escaped(c) for c in text)
-
-
-# Line ends and tabs, the spaces of typographers and of Japanese, the joiners of scripts and emoji.
-_HARMLESS = "\n\t\u00a0\u2009\u202f\u3000\u200c\u200d"
-
-
-def _escaped(character: str) -> str:
-    point = ord(character)
-    return f"\\u{point:04x}" if point < 0x10000 else f"\\U{point:08x}"
 
 
 def line(text: str, width: int = 100) -> str:

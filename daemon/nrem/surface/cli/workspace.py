@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from nrem.policy import rendering
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
     choose_agent,
-    clean,
     count,
     json_option,
     present,
@@ -157,7 +157,7 @@ def show_command(commit: str, path: str, agent: str | None, as_json: bool) -> No
 
 def _show_changes(of: dict[str, Any]) -> None:
     for change in of["memories"]:
-        click.echo(clean(rendering.change(change)))
+        click.echo(rendering.change(change))
     if of["more"]:
         click.echo(f"and {of['more']} more")
 
