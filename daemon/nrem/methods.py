@@ -119,6 +119,8 @@ class Methods(abc.ABC):
         updated_at: str | int | None = None,
         expires_at: str | int | None = None,
         consolidated_at: str | int | None = None,
+        supersedes: list[str] | None = None,
+        superseded_by: str | None = None,
         agent: str | None = None,
     ) -> wire.Stored:
         """Store one memory."""
@@ -148,6 +150,8 @@ class Methods(abc.ABC):
                 "updated_at": updated_at,
                 "expires_at": expires_at,
                 "consolidated_at": consolidated_at,
+                "supersedes": supersedes,
+                "superseded_by": superseded_by,
                 "agent": agent,
             },
         )
@@ -274,6 +278,7 @@ class Methods(abc.ABC):
         profile: Literal["default", "agentos"] | None = None,
         asked_at: str | int | None = None,
         expired: bool | None = None,
+        superseded: bool | None = None,
         as_of: str | None = None,
         explain: bool | None = None,
         observe: bool | None = None,
@@ -305,6 +310,7 @@ class Methods(abc.ABC):
                 "profile": profile,
                 "asked_at": asked_at,
                 "expired": expired,
+                "superseded": superseded,
                 "as_of": as_of,
                 "explain": explain,
                 "observe": observe,

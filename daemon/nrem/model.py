@@ -51,7 +51,7 @@ KIND_ALIASES: Mapping[str, Kind] = {
 }
 
 DEDUPLICATED = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.PROCEDURAL, Kind.CONVERSATION})
-"""Kinds of which a scope holds each text at most once."""
+"""Kinds of which a scope holds each text at most once, superseded ones apart."""
 
 
 class Role(StrEnum):
@@ -155,6 +155,8 @@ class Memory:
     updated_at: Moment
     expires_at: Moment | None = None
     consolidated_at: Moment | None = None
+    superseded_by: str | None = None
+    """The memory that says what is true in its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -41,6 +41,7 @@ remembering = st.tuples(
     st.sampled_from(["semantic", "semantic", "episodic"]),
     st.sampled_from([None, "s1"]),
 )
+superseding = st.tuples(st.just("supersede"), agents, texts, places)
 recalling = st.tuples(st.just("recall"), agents, st.sampled_from(["Luis", "green tea", "which port?"]))
 changing = st.one_of(
     st.tuples(st.just("edit"), agents, places, texts),
@@ -63,7 +64,7 @@ rarer = st.one_of(
     st.tuples(st.just("move"), agents),
     st.just(("rebuild",)),
 )
-steps = st.one_of(remembering, remembering, recalling, changing, publishing, publishing, rarer)
+steps = st.one_of(remembering, superseding, recalling, changing, publishing, publishing, rarer)
 
 
 @dataclass
@@ -100,6 +101,14 @@ class World:
         id = self.call("remember", agent=agent, content=text, kind=kind, session=session)["id"]
         if id not in self.ids[agent]:
             self.ids[agent].append(id)
+
+    def do_supersede(self, agent: str, text: str, place: int) -> None:
+        if old := self.pick(agent, place):
+            # Superseded already, gone, or the one that has this text.
+            with contextlib.suppress(Conflict, NotFound, InvalidField):
+                id = self.call("remember", agent=agent, content=text, supersedes=[old])["id"]
+                if id not in self.ids[agent]:
+                    self.ids[agent].append(id)
 
     def do_edit(self, agent: str, place: int, text: str) -> None:
         if id := self.pick(agent, place):

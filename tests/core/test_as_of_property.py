@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from builders import Call, HashEmbedder, ManualClock, caller_of
 from nrem.core.reembed import backfill
-from nrem.errors import Conflict, Unavailable
+from nrem.errors import Conflict, InvalidField, Unavailable
 from nrem.runtime.app import App
 
 EXAMPLES = int(os.environ.get("NREM_TEST_EXAMPLES", "60"))
@@ -39,6 +39,7 @@ changing = st.one_of(
     st.tuples(st.just("edit"), agents, places, texts),
     st.tuples(st.just("tag"), agents, places, st.sampled_from(["port", "tea"])),
     st.tuples(st.just("pin"), agents, places),
+    st.tuples(st.just("supersede"), agents, texts, places),
     st.tuples(st.just("forget"), agents, places),
     st.tuples(st.just("checkpoint"), agents),
     st.tuples(st.just("wait"), st.sampled_from([0, 1, 5, 86_400])),
@@ -59,6 +60,7 @@ recalling = st.tuples(
                 "kinds": st.just(["message", "semantic"]),
                 "session": st.just("s1"),
                 "expired": st.just(True),
+                "superseded": st.just(True),
                 "profile": st.just("agentos"),
                 "asked_at": st.just("2026-06-01T11:00:00Z"),
                 "threshold": st.sampled_from([-0.5, 0.3]),
@@ -106,6 +108,13 @@ class World:
         id = self.call("remember", agent=agent, content=text, **body)["id"]
         if id not in self.ids[agent]:
             self.ids[agent].append(id)
+
+    def do_supersede(self, agent: str, text: str, place: int) -> None:
+        if old := self.live(agent, place):
+            with contextlib.suppress(Conflict, InvalidField):  # superseded already, or this text is its own
+                id = self.call("remember", agent=agent, content=text, supersedes=[old])["id"]
+                if id not in self.ids[agent]:
+                    self.ids[agent].append(id)
 
     def do_edit(self, agent: str, place: int, text: str) -> None:
         if id := self.live(agent, place):

@@ -424,6 +424,37 @@ def test_an_expired_memory_loses_its_line_though_nothing_else_happened(
     assert id not in lines()
 
 
+@pytest.mark.rows(109)
+@pytest.mark.parametrize("profile", ["default", "classic"])
+def test_superseded_memories_lose_their_lines_at_the_next_sweep(
+    app: App, call: Call, lines: Lines, clock: ManualClock, profile: str
+) -> None:
+    """All of them, however many: they are not among those that leave because others are worth more."""
+    ids = facts(call)
+    call("pin_memory", agent="ana", id=ids[1])
+    call("dream", agent="ana")
+    configure(call, profile=profile)
+    assert lines().keys() == set(ids)
+    clock.advance(days=1)
+    text = "Whatever was said of Luis, Marta and Acme is not so any more since they left"
+    new = call("remember", agent="ana", content=text, supersedes=ids[:3])["id"]
+    explained = call("explain_dream", agent="ana", id=ids[0])
+    assert (explained["has_line"], explained["decision"]) == (True, "supersede")
+    assert explained["reason"] == f"it was replaced by {new}"
+    assert explained["would_change"] == [
+        "bringing it back as it was before (nrem restore --only ID --to TIME)"
+    ]
+    changes = {change["id"]: change for change in call("dream", agent="ana")["outcome"]["changes"]}
+    for id in ids[:3]:
+        assert (changes[id]["change"], changes[id]["successor"]) == ("supersede", new)
+    assert lines().keys() - {new} == set(ids[3:])
+    call("restore", agent="ana", to="2026-06-01T12:00:00Z", only=ids[0])
+    call("dream", agent="ana")
+    assert (ids[0] in lines()) is (profile == "default")  # classic promotes once ever
+    assert ids[1] not in lines()
+    check_clean(app.home / "workspaces" / "ana")
+
+
 def test_what_happens_while_a_sweep_runs_is_left_for_the_next_one(app: App, call: Call, lines: Lines) -> None:
     """The digest is of what was read, not of what is there when the sweep ends."""
     facts(call)

@@ -21,6 +21,7 @@ from nrem.policy.chain import canonical
 from nrem.runtime.app import App
 from nrem.runtime.publisher import Publisher
 from nrem.store import commits, driver, events, memories
+from nrem.store.memory_rows import payload
 from nrem.workspace import journal
 from nrem.workspace.repository import Repository
 from workspace.workshop import check_clean, git
@@ -61,9 +62,7 @@ def check(app: App, agent: str, *, clean: bool = True) -> None:
         check_clean(root)
     with app.store.reading() as db:
         rows = db.execute("select id, seq from memories where scope = ?", (scope,)).fetchall()
-        expected = {
-            row[0]: (row[1], canonical(memories.payload(memories.get(db, scope, row[0])))) for row in rows
-        }
+        expected = {row[0]: (row[1], canonical(payload(memories.get(db, scope, row[0])))) for row in rows}
         chain = list(events.read(db, scope))
         known = commits.list_(db, scope, limit=1000)
         mark = commits.watermark(db, scope)

@@ -298,6 +298,7 @@ def test_all_fields_come_back(call: Call, clock: ManualClock) -> None:
                 "trigger": "cron",
             },
             "version": 1,
+            "superseded_by": None,
         },
         "access_count": 0,
         "last_accessed_at": None,

@@ -72,9 +72,12 @@ def test_what_was_put_together_can_be_taken_apart(contents: list[str]) -> None:
 @pytest.mark.rows(104)
 @given(st.text())
 def test_a_memory_in_a_list_is_one_line(content: str) -> None:
-    line = rendering.line(content, kind="semantic", category="work", created_at="2026-06-01T10:30:00+00:00")
+    said = {"kind": "semantic", "category": "work", "created_at": "2026-06-01T10:30:00+00:00"}
+    line = rendering.line(content, **said, superseded=False)
     assert line.splitlines() == [line]
     assert line.startswith("[semantic:work] (2026-06-01T10:30:00+00:00) ")
+    marked = rendering.line(content, **said, superseded=True)
+    assert marked == line.replace("[semantic:work]", "[semantic:work, superseded]", 1)
     assert line.split()[2:] == rendering.clean(" ".join(content.split())).split()
 
 

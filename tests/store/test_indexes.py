@@ -150,6 +150,12 @@ def test_the_same_text_is_found_by_the_index_of_its_hash(db: Any) -> None:
     assert db.uses("idx_memories_content"), db.plan
 
 
+@pytest.mark.rows(8, 108)
+def test_what_a_memory_superseded_is_found_by_an_index(db: Any) -> None:
+    assert memories.superseded_by(db, 1, "nobody") == []
+    assert db.uses("idx_memories_superseded"), db.plan
+
+
 @pytest.mark.rows(8, 96)
 def test_an_imported_memory_is_found_by_the_indexes_of_both_ids(db: Any) -> None:
     assert memories.find_imported(db, 1, "legacy 3") is not None

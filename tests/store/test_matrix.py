@@ -39,6 +39,7 @@ def described(matrix: Matrix) -> dict[int, tuple[Any, ...]]:
             users.get(int(matrix.users[i])),
             int(matrix.created[i]),
             int(matrix.expires[i]),
+            bool(matrix.superseded[i]),
             float(matrix.importance[i]),
             float(matrix.confidence[i]),
             tuple(int(matrix.rowids[j]) if j >= 0 else None for j in matrix.neighbours[i]),
@@ -61,7 +62,13 @@ def change(call: Call, chance: random.Random, ids: list[str], i: int) -> None:
             "importance": chance.random(),
         }
         body = {name: value for name, value in given.items() if value is not None}
+        if ids and chance.random() < 0.2:
+            body["superseded_by"] = chance.choice(ids)
         ids.append(call("remember", agent="ana", **body)["id"])
+    elif what < 0.7:
+        old = chance.choice(call("list_memories", agent="ana")["memories"])
+        supersedes = [old["id"]] if old["superseded_by"] is None else []
+        ids.append(call("remember", agent="ana", content=f"newer {i}", supersedes=supersedes)["id"])
     elif what < 0.8:
         call("edit_memory", agent="ana", id=chance.choice(ids), content=f"edited {i}", importance=0.25)
     else:
@@ -78,6 +85,15 @@ def test_following_the_events_gives_what_loading_gives(app: App, call: Call, see
         if chance.random() < 0.5:
             assert described(follow(app, followed)) == described(fresh(app))
     assert len(described(follow(app, followed))) == len(ids)
+
+
+def test_it_knows_whether_any_row_is_superseded(app: App, call: Call) -> None:
+    followed = fresh(app)
+    old = call("remember", agent="ana", content="a note")["id"]
+    assert follow(app, followed).with_superseded is False
+    call("remember", agent="ana", content="a newer note", supersedes=[old])
+    assert follow(app, followed).with_superseded is fresh(app).with_superseded is True
+    assert followed.superseded[: followed.count].tolist() == [True, False]
 
 
 def test_places_are_in_the_order_of_rowids_also_when_several_came_at_once(app: App, call: Call) -> None:

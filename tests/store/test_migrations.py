@@ -11,8 +11,10 @@ from sqlite_utils import Database, Migrations
 
 from builders import NOON, Call, ManualClock, caller_of, rows_with
 from nrem.errors import Corrupt
+from nrem.model import By, Kind, Memory, Provenance, Trust
 from nrem.runtime.app import App
 from nrem.store import driver, events, memories, migrations, signals
+from nrem.store.memory_rows import COLUMNS, content_hash, payload, values
 from nrem.store.signals import Signal
 
 TABLES = {
@@ -182,6 +184,50 @@ def test_a_store_indexed_by_other_rules_is_indexed_anew(home: Path, clock: Manua
     before = digest(home)
     App.open(home, clock=clock).close()
     assert digest(home) == before
+
+
+EARLIER = [step.name for step in migrations.steps._migrations][1:]
+
+
+@pytest.mark.rows(2, 28)
+@pytest.mark.parametrize("step", EARLIER)
+def test_a_store_of_every_earlier_schema_becomes_one_of_today(
+    home: Path, clock: ManualClock, step: str
+) -> None:
+    """Its memories are as they were, and a text of theirs can hold, be superseded and hold again."""
+    home.mkdir()
+    older = driver.connect(home / "nrem.db", read_only=False, fresh=True)
+    migrations.steps.apply(Database(older, execute_plugins=False), stop_before=step)
+    memory = Memory(
+        id="m1", kind=Kind.SEMANTIC, kind_given="semantic", content="Ana lives in Berlin", category="general",
+        importance=0.5, confidence=1.0, created_at=NOON, updated_at=NOON,
+        provenance=Provenance(source=None, ingress="test", trust=Trust.TRUSTED, actor="owner"),
+    )  # fmt: skip
+    state = payload(memory)
+    assert "superseded_by" not in state  # as those that wrote it had it
+    names = [name for name in COLUMNS if name != "superseded_by" or step > "m013_superseded"]
+    row = dict(zip(COLUMNS, values(memory), strict=True))
+    older.execute("begin")
+    older.execute("insert into scopes (name, created_at) values ('ana', 0)")
+    event = events.record(older, 1, "memory.remember", "m1", state, By(actor="owner", cause="test", now=NOON))
+    older.execute(
+        f"insert into memories (scope, content_hash, seq, terms, {', '.join(names)})"
+        f" values (1, ?, ?, 4, {', '.join('?' * len(names))})",
+        (content_hash(memory.content), event.seq, *(row[name] for name in names)),
+    )
+    older.execute("update scopes set memory_count = 1, term_count = 4")
+    older.execute("commit")
+    older.close()
+    with App.open(home, clock=clock) as app:
+        with app.store.reading() as db:
+            assert memories.get(db, 1, "m1") == memory
+            assert (events.verify(db, 1), memories.verify_rows(db, 1)) == (1, 1)
+        call = caller_of(app)
+        assert call("remember", agent="ana", content=memory.content)["id"] == "m1"
+        newer = call("remember", agent="ana", content="Ana lives in Lisbon", supersedes=["m1"])["id"]
+        assert call("remember", agent="ana", content=memory.content, supersedes=[newer])["stored"]
+        with app.store.reading() as db:
+            assert (events.verify(db, 1), memories.verify_rows(db, 1)) == (5, 3)
 
 
 @pytest.mark.rows(4)

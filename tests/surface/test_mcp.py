@@ -269,6 +269,29 @@ def test_storing_is_answered_by_a_sentence_with_id_and_category(use: Use) -> Non
     assert texts(learned) == [f"Stored procedural memory {id} in category general."]
 
 
+@pytest.mark.rows(66)
+def test_what_a_memory_supersedes_is_told_and_marked(use: Use, call: Call, clock: ManualClock) -> None:
+    old = use("remember", content="Luis likes tea").structured_content["id"]
+    clock.advance(seconds=1)
+    stored = use("remember", content="Luis likes mate", supersedes=[old])
+    new = stored.structured_content["id"]
+    assert texts(stored) == [f"Stored semantic memory {new} in category general. It supersedes {old}."]
+    again = use("remember", content="Luis likes mate", supersedes=[old])
+    assert texts(again)[0].endswith(f"Nothing was stored again. It supersedes {old}.")
+    assert [m["id"] for m in use("recall", query="Luis").structured_content["memories"]] == [new]
+    found = use("recall", query="Luis likes tea", superseded=True)
+    marks = {m["id"]: m.get("superseded_by") for m in found.structured_content["memories"]}
+    assert marks == {new: None, old: new}
+    assert f"| Superseded by: {new} | 2026-06-01T12:00:00+00:00]\nLuis likes tea" in texts(found)[0]
+    assert texts(use("list_memories"))[0].splitlines() == [
+        "[semantic:general] (2026-06-01T12:00:01+00:00) Luis likes mate",
+        "[semantic:general, superseded] (2026-06-01T12:00:00+00:00) Luis likes tea",
+    ]
+    other = use("remember", content="Luis likes milk", supersedes=[old])
+    assert other.is_error
+    assert f"supersede {new} instead" in texts(other)[0]
+
+
 def test_a_secret_is_told_of_and_not_repeated(use: Use) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     stored = use("remember", content=f"the key is {secret}", category=secret)
@@ -543,7 +566,8 @@ def test_procedures_can_be_read_as_a_text(talk: Talk, call: Call) -> None:
         return str(contents.text)
 
     assert read() == "No memories yet."
-    call("remember", agent="ana", content="Run the tests first", kind="procedural")
+    old = call("remember", agent="ana", content="Run no tests", kind="procedural")["id"]
+    call("remember", agent="ana", content="Run the tests first", kind="procedural", supersedes=[old])
     call("remember", agent="ana", content="not this")
     call("remember", agent="ben", content="nor this", kind="procedural")
     assert read() == (

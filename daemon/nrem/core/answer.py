@@ -301,6 +301,8 @@ def _eligible(db: Connection, scope: int, request: Recall, asked: Asked, matrix:
     eligible = matrix.of_kinds(chosen.kinds)
     if matrix.with_expiry and not request.expired:
         eligible &= matrix.expires[:n] > asked.now
+    if matrix.with_superseded and not request.superseded:
+        eligible &= ~matrix.superseded[:n]
     if chosen != Filter(kinds=chosen.kinds):
         matching = np.zeros(n, dtype=np.bool_)
         matching[matrix.places(listing.rowids(db, scope, chosen))] = True

@@ -8,7 +8,7 @@ from nrem.model import Counts
 from nrem.policy.differing import differing
 from nrem.store.differences import Pair, Side, between
 from nrem.store.driver import Connection
-from nrem.store.memories import from_payload
+from nrem.store.memory_rows import from_payload
 from nrem.wire import FieldChange, MemoryChange
 
 

@@ -13,6 +13,7 @@ from nrem.policy.dreaming import Candidate, obstacle
 from nrem.policy.noise import noise
 from nrem.policy.projection import Plan
 from nrem.store import memories, promotions
+from nrem.store.model_lines import ModelLine
 from nrem.wire import DreamExplained
 
 USES = (1, 2, 4, 8, 16, 32)
@@ -69,7 +70,7 @@ def _behind(plan: Plan, id: str) -> str:
 
 def _would_change(gathered: Gathered, plan: Plan, candidate: Candidate, against: str | None) -> list[str]:
     if against is not None:
-        return [_remedy(candidate, against)]
+        return [_remedy(candidate, against, gathered.said.get(candidate.id))]
     if candidate.id in plan.chosen:
         if candidate.pinned:
             return ["unpinning it, or removing its line from MEMORY.md"]
@@ -102,12 +103,14 @@ class _Trial:
         return tried.id in plan.chosen
 
 
-def _remedy(candidate: Candidate, against: str) -> str:
+def _remedy(candidate: Candidate, against: str, said: ModelLine | None) -> str:
     if not candidate.trusted:
         return "a trusted caller who writes the same, or its line written into MEMORY.md by hand"
     if candidate.barred:
         return "pinning it anew, or its line written into MEMORY.md by hand"
     if candidate.superseded_by is not None:
+        if said is None or said.successor is None:
+            return "bringing it back as it was before (nrem restore --only ID --to TIME)"
         return f"forgetting {candidate.superseded_by}, or pinning this one"
     if candidate.told_by is not None:
         return f"editing {candidate.told_by} or this one, or pinning this one"

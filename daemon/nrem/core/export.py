@@ -18,7 +18,7 @@ _INITRUNNER_TYPES = {
 
 
 def export(store: Database, scope: Scope, request: Export) -> Exported:
-    """Return the page behind a cursor; what the format has no type for is counted, not given."""
+    """Return the page behind a cursor; what the format cannot tell is counted, not given."""
     with store.reading() as db:
         found = listing.after(
             db,
@@ -32,13 +32,18 @@ def export(store: Database, scope: Scope, request: Export) -> Exported:
     given: list[Memory | InitRunnerMemory] = [
         _initrunner(memory) if request.format == "initrunner" else memory
         for memory in page
-        if request.format == "nrem" or memory.kind in _INITRUNNER_TYPES
+        if request.format == "nrem" or _is_told_by_initrunner(memory)
     ]
     return Exported(
         memories=tuple(given),
         left_out=len(page) - len(given),
         next=write_cursor(page[-1]) if len(found) > len(page) else None,
     )
+
+
+def _is_told_by_initrunner(memory: Memory) -> bool:
+    """Tell whether InitRunner has such a memory. It would take one that is superseded for true."""
+    return memory.kind in _INITRUNNER_TYPES and memory.superseded_by is None
 
 
 def _initrunner(memory: Memory) -> InitRunnerMemory:

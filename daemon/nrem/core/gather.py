@@ -196,6 +196,6 @@ def _candidate(material: Material, signal: Signal, text: str, lines: _Lines, *, 
         last_organic_at=signal.last_at or None,
         incumbent=material.id in lines.active,
         barred=_is_barred(material, lines.bars),
-        superseded_by=said.successor if said is not None else None,
+        superseded_by=material.superseded_by or (said.successor if said is not None else None),
         told_by=lines.told_by.get(material.id),
     )

@@ -27,6 +27,7 @@ class Source:
     """What a file holds: records ready to be remembered, and what stays behind."""
 
     records: tuple[dict[str, Any], ...]
+    """A superseded one comes after its successor, whose `legacy_id` it names."""
     numbers: tuple[int, ...] = ()
     """Which place each record has in the file."""
     blank: int = 0
@@ -49,18 +50,32 @@ def read_source(path: Path, system: str | None, agent: str | None) -> Source:
 
 
 def batches(records: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Part records into batches that one operation takes."""
+    """Part records into batches that one operation takes, none with a memory and its successor."""
     batch: list[dict[str, Any]] = []
     size = 0
     for record in records:
         weight = len(json.dumps(record))
-        if batch and (len(batch) == BATCH_RECORDS or size + weight > BATCH_BYTES):
+        full = len(batch) == BATCH_RECORDS or size + weight > BATCH_BYTES
+        if batch and (full or _waits(record, batch)):
             yield batch
             batch, size = [], 0
         batch.append(record)
         size += weight
     if batch:
         yield batch
+
+
+def named(batch: Iterable[dict[str, Any]], ids: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return records with their successors' ids in this store, known by what they were elsewhere."""
+    return [
+        record | {"superseded_by": ids[record["superseded_by"]]} if "superseded_by" in record else record
+        for record in batch
+    ]
+
+
+def _waits(record: dict[str, Any], batch: Iterable[dict[str, Any]]) -> bool:
+    successor = record.get("superseded_by")
+    return successor is not None and any(other["legacy_id"] == successor for other in batch)
 
 
 def _checked(source: Source) -> Source:
@@ -86,7 +101,32 @@ def _checked(source: Source) -> Source:
             )
         records.append(record)
         numbers.append(i)
-    return replace(source, records=tuple(records), numbers=tuple(numbers), blank=blank)
+    order = _successors_first(records)
+    left_out = {LOST: len(records) - len(order)} if len(order) < len(records) else {}
+    return replace(
+        source,
+        records=tuple(records[i] for i in order),
+        numbers=tuple(numbers[i] for i in order),
+        blank=blank,
+        left_out=source.left_out | left_out,
+    )
+
+
+LOST = "superseded memories whose successor is not in the file"
+
+
+def _successors_first(records: list[dict[str, Any]]) -> list[int]:
+    """Return the places of records in the order in which they can be stored, without those that never can."""
+    waiting: dict[str, list[int]] = {}
+    order = []
+    for i, record in enumerate(records):
+        if (successor := record.get("superseded_by")) is None:
+            order.append(i)
+        else:
+            waiting.setdefault(successor, []).append(i)
+    for i in order:  # it grows meanwhile
+        order += waiting.pop(records[i]["legacy_id"], [])
+    return order
 
 
 # JSON: our own export and InitRunner's
@@ -103,11 +143,16 @@ def _from_json(path: Path) -> Iterator[dict[str, Any]]:
     for i, record in enumerate(records):
         if not isinstance(record, dict):
             raise InvalidField(f"record {i}", "must be a JSON object")
-        yield _to_draft(record)
+    foreign_ids = {str(record["id"]): _legacy_id(record) for record in records if "id" in record}
+    for record in records:
+        yield _to_draft(record, foreign_ids)
 
 
-def _to_draft(record: dict[str, Any]) -> dict[str, Any]:
-    """Turn an exported record into what remember takes; unknown fields stay, and are refused there."""
+def _to_draft(record: dict[str, Any], foreign_ids: Mapping[str, str]) -> dict[str, Any]:
+    """Turn an exported record into what remember takes; unknown fields stay, and are refused there.
+
+    `foreign_ids` says which legacy id the memory of each id in the file gets.
+    """
     draft = {key: value for key, value in record.items() if key not in _NOT_TAKEN and value is not None}
     origin = record.get("provenance")
     if isinstance(origin, Mapping):
@@ -115,9 +160,16 @@ def _to_draft(record: dict[str, Any]) -> dict[str, Any]:
     given = record.get("kind_given")
     if isinstance(given, str) and KIND_ALIASES.get(given) == record.get("kind"):
         draft["kind"] = given
-    id = record.get("legacy_id") or record.get("id")
-    draft["legacy_id"] = _digest(record) if id is None else str(id)
+    draft["legacy_id"] = _legacy_id(record)
+    successor = draft.get("superseded_by")
+    if isinstance(successor, str):
+        draft["superseded_by"] = foreign_ids.get(successor, successor)
     return draft
+
+
+def _legacy_id(record: dict[str, Any]) -> str:
+    id = record.get("legacy_id") or record.get("id")
+    return _digest(record) if id is None else str(id)
 
 
 _NOT_TAKEN = frozenset({"id", "legacy_id", "kind_given", "concept_tags", "provenance", "version"})

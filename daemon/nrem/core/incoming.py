@@ -12,9 +12,10 @@ from nrem.core.record import published
 from nrem.errors import Corrupt, NotFound
 from nrem.model import Event, RecallLine, Scope
 from nrem.sections import Config
-from nrem.store import commits, memories, recall_lines, replay
+from nrem.store import commits, recall_lines, replay
 from nrem.store.commits import Watermark
 from nrem.store.driver import Connection
+from nrem.store.memory_rows import from_payload
 from nrem.workspace import journal, record
 from nrem.workspace.history import History
 from nrem.workspace.repository import Repository
@@ -79,7 +80,7 @@ def store(
     steps = replay.steps(scope.number, incoming.events, history.records, history.ended, pending=pending)
     try:
         for one in history.records:
-            if memories.from_payload(one.payload).id != one.subject:
+            if from_payload(one.payload).id != one.subject:
                 raise ValueError(one.subject)
         for number, step in steps:
             target.write(step)

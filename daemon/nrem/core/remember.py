@@ -8,6 +8,7 @@ from typing import Literal
 
 from nrem.clock import Clock
 from nrem.core.scrub import Scrubber
+from nrem.core.supersede import check_successor, supersede
 from nrem.errors import ConfigError, Conflict, InvalidField, Unavailable
 from nrem.model import KIND_ALIASES, By, Caller, Filter, Kind, Memory, Provenance, Scope, Trust
 from nrem.models.embeddings import Embedder, dimension_of, embed_all, pack
@@ -24,6 +25,9 @@ from nrem.wire import Draft, Remember, Stored, slug
 class _Ready:
     memory: Memory
     redacted: tuple[str, ...]
+    supersedes: tuple[str, ...]
+    where: str
+    """What stands before the name of a field in an error."""
 
 
 def remember(
@@ -39,6 +43,7 @@ def remember(
     """Store memories in one transaction, all or none, and return what became of each, in order.
 
     A text the scope has already gives the first one's id and changes nothing; so does a known legacy id.
+    What a memory supersedes is marked so, also when the memory is known already.
     """
     now = clock.now()
     ready = prepare(drafts, settings, caller=caller, clock=clock)
@@ -53,6 +58,8 @@ def remember(
             if answer is None:
                 memories.insert(db, number, item.memory, vector, by, pending=embedder is not None)
                 answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
+            if answer.reason is None:  # else this text is not there to take another one's place
+                _supersede(db, number, item, answer.id, by)
             stored.append(answer)
         new = {answer.id for answer in stored if answer.stored}
         evicted = _hold_caps(db, number, settings, [item for item in ready if item.memory.id in new], by)
@@ -145,6 +152,10 @@ def check_content(content: str, settings: Config, field: str = "content") -> Non
 def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: int, where: str) -> _Ready:
     kind = KIND_ALIASES[draft.kind]
     _check_enabled(kind, settings, where)
+    if draft.supersedes and draft.superseded_by is not None:
+        raise InvalidField(
+            where + "superseded_by", "cannot be given with supersedes", hint="give one of them"
+        )
     check_content(draft.content, settings, where + "content")
     if draft.context is not None:
         check_content(draft.context, settings, where + "context")
@@ -191,8 +202,9 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         updated_at=max(created, draft.updated_at or created),
         expires_at=draft.expires_at,
         consolidated_at=draft.consolidated_at,
+        superseded_by=draft.superseded_by,
     )
-    return _Ready(memory, scrub.fired)
+    return _Ready(memory, scrub.fired, tuple(draft.supersedes), where)
 
 
 def _check_enabled(kind: Kind, settings: Config, where: str) -> None:
@@ -220,10 +232,18 @@ def _known(db: Connection, scope: int, item: _Ready) -> Stored | None:
             same = memories.had_text(db, scope, known, memory.content)
             reason: Literal["differs"] | None = None if same else "differs"
             return Stored(id=known, stored=False, deduplicated=same, reason=reason, redacted=item.redacted)
+    if memory.superseded_by is not None:
+        check_successor(db, scope, memory.superseded_by, field=item.where + "superseded_by")
+        return None
     known = memories.find_same(db, scope, memory.kind, memory.content)
     if known is None:
         return None
     return Stored(id=known, stored=False, deduplicated=True, redacted=item.redacted)
+
+
+def _supersede(db: Connection, scope: int, item: _Ready, successor: str, by: By) -> None:
+    trust = item.memory.provenance.trust
+    supersede(db, scope, item.supersedes, successor, by=by, trust=trust, field=item.where + "supersedes")
 
 
 def _hold_caps(

@@ -86,7 +86,7 @@ def _one(db: Connection, scope: int, id: str, seq: int) -> Known:
     then, now = states.state_at(db, scope, id, seq), memories.find(db, scope, id)
     if then is None or then.memory is None:
         return Known(id=id, then=None, now=now, erased=then is not None and then.erased)
-    holders = states.holders(db, scope, then.memory.kind, then.memory.content, then.memory.legacy_id)
+    holders = states.holders(db, scope, then.memory)
     return Known(id=id, seq=then.seq, then=then.memory, now=now, taken_by=frozenset(holders - {id}))
 
 
@@ -96,7 +96,8 @@ def _apply(db: Connection, scope: int, plan: Plan, by: By, *, embeds: bool) -> N
     for one in plan.back:  # they may have each other's texts
         if one.now is not None and one.then is not None and one.now.content != one.then.content:
             memories.release(db, scope, one.id)
-    for one in plan.back:
+    # What is superseded again goes first: its text may be what another one had.
+    for one in sorted(plan.back, key=lambda one: one.then is not None and one.then.superseded_by is None):
         assert one.then is not None
         last = states.last_version(db, scope, one.id) if one.now is None else one.now.version
         updated_at = max(by.now, (one.now or one.then).updated_at)

@@ -23,7 +23,8 @@ def why(store: Database, scope: Scope, id: str) -> Why:
         memories.first_seq(db, scope.number, id)
         chain = [e for e in events.read(db, scope.number, subject=id) if e.op.startswith((OWN, LINES))]
         published = commits.holding(db, scope.number, [event.seq for event in chain])
-        live = memories.exists(db, scope.number, id)
+        live = memories.find(db, scope.number, id)
+        supersedes = memories.superseded_by(db, scope.number, id)
         use = recalls.use_of(db, scope.number, id)
         queries = recalls.queries_for(db, scope.number, id, limit=QUERIES)
     history = []
@@ -39,7 +40,9 @@ def why(store: Database, scope: Scope, id: str) -> Why:
     erased = all(event.payload is None for event in known)
     return Why(
         id=id,
-        state="live" if live else "erased" if erased else "forgotten",
+        state="live" if live is not None else "erased" if erased else "forgotten",
+        superseded_by=live.superseded_by if live is not None else None,
+        supersedes=tuple(supersedes),
         events=tuple(history),
         recalled=use.count,
         used=use.used,

@@ -85,6 +85,7 @@ class Candidate:
     barred: bool = False
     """A person removed its line."""
     superseded_by: str | None = None
+    """The memory that took its place, by what somebody stored or by what a model said of its line."""
     told_by: str | None = None
     """The memory whose line tells this one too."""
 

@@ -66,13 +66,18 @@ def solve(
 
 
 def _decide(candidate: Candidate, score: Score, rank: int | None, why: str | None) -> Decision:
-    if rank is None:
+    successor = candidate.superseded_by if rank is None else None
+    if successor is not None:
+        verdict, reason = Verdict.SUPERSEDE, why or f"it was replaced by {successor}"
+    elif rank is None:
         verdict, reason = Verdict.DEMOTE, why or "there is no room for its line"
     elif candidate.incumbent:
         verdict, reason = Verdict.KEEP, "promoted once"
     else:
         verdict, reason = Verdict.PROMOTE, "pinned" if candidate.pinned else "recalled often enough"
-    return Decision(id=candidate.id, verdict=verdict, reason=reason, score=score, rank=rank)
+    return Decision(
+        id=candidate.id, verdict=verdict, reason=reason, score=score, rank=rank, successor=successor
+    )
 
 
 def _length(lines: Sequence[Candidate], room: Room) -> int:

@@ -33,12 +33,15 @@ def hit(
     category: str,
     created_at: str,
     trusted: bool = True,
+    superseded_by: str | None = None,
     score: float | None = None,
 ) -> str:
     """Return a memory under a line that says what it is; lines in it like a delimiter are escaped."""
     head = f"Type: {kind} | Category: {category}"
     if not trusted:
         head += " | Untrusted"
+    if superseded_by is not None:
+        head += f" | Superseded by: {superseded_by}"
     if score is not None:
         head += f" | Score: {score:.3f}"
     lines = "\n".join(content.splitlines()) or content  # every kind of line end is one
@@ -46,9 +49,10 @@ def hit(
     return f"[{head} | {created_at}]\n{escaped}"
 
 
-def line(content: str, *, kind: str, category: str, created_at: str) -> str:
+def line(content: str, *, kind: str, category: str, created_at: str, superseded: bool) -> str:
     """Return a memory on one line, whatever line ends it has."""
-    return f"[{kind}:{category}] ({created_at}) {_flat(content)}"
+    mark = ", superseded" if superseded else ""
+    return f"[{kind}:{category}{mark}] ({created_at}) {_flat(content)}"
 
 
 def change(found: Mapping[str, Any]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 from nrem.model import Filter, Kind, Memory
 from nrem.store.driver import Connection
-from nrem.store.memories import SELECT, from_row
+from nrem.store.memory_rows import SELECT, from_row
 
 
 def page(db: Connection, scope: int, filter: Filter, *, limit: int, offset: int = 0) -> list[Memory]:
@@ -83,7 +83,10 @@ def ids(db: Connection, scope: int, filter: Filter, *, limit: int) -> list[str]:
 
 
 def beyond_cap(db: Connection, scope: int, kind: Kind, cap: int, *, last: frozenset[str]) -> list[str]:
-    """Return whom a cap takes: never pinned ones, distilled before others, oldest first; `last` at last."""
+    """Return whom a cap takes: never pinned ones; superseded, then distilled, then others, oldest first.
+
+    `last` go at last.
+    """
     total: int = db.execute(
         "select count(*) from memories where scope = ? and kind = ?", (scope, kind.value)
     ).fetchone()[0]
@@ -91,8 +94,8 @@ def beyond_cap(db: Connection, scope: int, kind: Kind, cap: int, *, last: frozen
         return []
     rows = db.execute(
         "select id from memories where scope = :scope and kind = :kind and not pinned"
-        " order by id in (select value from json_each(:last)), consolidated_at is null, created_at, id"
-        " limit :beyond",
+        " order by id in (select value from json_each(:last)), superseded_by is null,"
+        " consolidated_at is null, created_at, id limit :beyond",
         {"scope": scope, "kind": kind.value, "last": json.dumps(sorted(last)), "beyond": total - cap},
     )
     return [row[0] for row in rows]

@@ -39,9 +39,9 @@ WORDS_BYTES = 1000
 NEVER = np.iinfo(np.int64).max
 
 _ROW = (
-    "select m.rowid, m.kind, m.terms, m.user_id, m.session_id, m.created_at, m.expires_at, m.importance,"
-    " m.confidence, m.id, m.context is not null, iif(m.content glob :asking, m.content, ''), v.embedding"
-    " from memories m"
+    "select m.rowid, m.kind, m.terms, m.user_id, m.session_id, m.created_at, m.expires_at,"
+    " m.superseded_by is not null, m.importance, m.confidence, m.id, m.context is not null,"
+    " iif(m.content glob :asking, m.content, ''), v.embedding from memories m"
     " left join vec_memories v on v.memory = m.rowid and v.embedder = :embedder"
 )
 _ASKING = "*[?\u037e\u055e\u061f\u1367\ufe56\uff1f]*"  # texts that may ask; only these are read
@@ -52,6 +52,7 @@ _ARRAYS: tuple[tuple[str, type, int], ...] = (
     ("users", np.int32, -1),
     ("created", np.int64, 0),
     ("expires", np.int64, NEVER),
+    ("superseded", np.bool_, 0),
     ("importance", np.float32, 0),
     ("confidence", np.float32, 0),
     ("sessions", np.int32, -1),
@@ -81,6 +82,7 @@ class Matrix:
         self.with_context = False
         """Whether some row has a context, or had one since it was loaded."""
         self.with_expiry = False
+        self.with_superseded = False
         self._usual: NDArray[np.bool_] | None = None
         self._rows: Rows | None = None
         self._words: Words | None = None
@@ -102,6 +104,7 @@ class Matrix:
     users: NDArray[np.int32]
     created: NDArray[np.int64]
     expires: NDArray[np.int64]
+    superseded: NDArray[np.bool_]
     importance: NDArray[np.float32]
     confidence: NDArray[np.float32]
     sessions: NDArray[np.int32]
@@ -311,6 +314,7 @@ class Matrix:
             session,
             created,
             expires,
+            superseded,
             importance,
             confidence,
             id,
@@ -323,6 +327,7 @@ class Matrix:
         self.users[place] = -1 if user is None else self.user_numbers.setdefault(user, len(self.user_numbers))
         self.created[place] = created
         self.expires[place] = NEVER if expires is None else expires
+        self.superseded[place] = superseded
         self.importance[place] = importance
         self.confidence[place] = confidence
         self.asks[place] = bool(asking) and ranking.asks(asking)
@@ -330,6 +335,7 @@ class Matrix:
         self._hits.pop(place, None)
         self.with_context = self.with_context or bool(context)
         self.with_expiry = self.with_expiry or expires is not None
+        self.with_superseded = self.with_superseded or bool(superseded)
         self._usual = None
         fits = embedding is not None and len(embedding) == self.dimension * 4
         self.has_vector[place] = fits

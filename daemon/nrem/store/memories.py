@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
-import hashlib
-import json
-import unicodedata
 from collections.abc import Iterable
-from typing import Any
 
 from nrem.errors import Conflict, Corrupt, NotFound
-from nrem.model import DEDUPLICATED, By, Event, Kind, Memory, Provenance, Role, Trust, Use, Version
+from nrem.model import DEDUPLICATED, By, Event, Kind, Memory, Use, Version
 from nrem.policy import secrets
 from nrem.policy.chain import canonical
 from nrem.store import events, scopes, search, vectors
 from nrem.store.driver import Connection, Row
+from nrem.store.memory_rows import COLUMNS, SELECT, content_hash, from_payload, from_row, payload, values
 from nrem.store.vectors import Vector
 
-# The kinds are written out, because SQLite uses a partial index only for a query that repeats its condition.
-_DEDUPLICATED_SQL = "kind in ('semantic', 'fact', 'procedural', 'conversation')"
+# Written out, because SQLite uses a partial index only for a query that repeats its condition.
+_KEPT_ONCE = "kind in ('semantic', 'fact', 'procedural', 'conversation') and superseded_by is null"
 
-COLUMNS = (
-    "id", "kind", "kind_given", "content", "category", "tags", "concept_tags", "data", "metadata", "context",
-    "importance", "confidence", "role", "session_id", "room_id", "user_id", "pinned", "source", "ingress",
-    "trust", "actor", "trigger_type", "legacy_id", "version", "created_at", "updated_at", "expires_at",
-    "consolidated_at",
-)  # fmt: skip
-SELECT = ", ".join("m." + column for column in COLUMNS)
 _INSERT = (
     f"insert into memories (scope, content_hash, seq, terms, {', '.join(COLUMNS)})"
     f" values (?, ?, ?, ?, {', '.join('?' * len(COLUMNS))})"
@@ -35,47 +24,6 @@ _UPDATE = (
     f"update memories set content_hash = ?, seq = ?, terms = ?, {', '.join(c + ' = ?' for c in COLUMNS)}"
     " where rowid = ?"
 )
-
-
-def content_hash(content: str) -> bytes:
-    """Return what two texts share when they count as the same."""
-    return hashlib.sha256(unicodedata.normalize("NFC", content).encode()).digest()
-
-
-def payload(memory: Memory) -> dict[str, Any]:
-    """Return a memory's whole state as its events carry it: what differs from nothing."""
-    state = {field: getattr(memory, field) for field in _FIELDS}
-    origin = memory.provenance
-    state["provenance"] = {
-        name: getattr(origin, name) for name in _PROVENANCE if getattr(origin, name) is not None
-    }
-    return {
-        name: value
-        for name, value in state.items()
-        if value is not None and value != () and value is not False
-    }
-
-
-_FIELDS = tuple(field.name for field in dataclasses.fields(Memory))
-_PROVENANCE = tuple(field.name for field in dataclasses.fields(Provenance))
-
-
-def from_payload(text: str) -> Memory:
-    """Return the memory that payload() described."""
-    state = json.loads(text)
-    state["kind"] = Kind(state["kind"])
-    state["role"] = Role(state["role"]) if "role" in state else None
-    state["tags"] = tuple(state.get("tags", ()))
-    state["concept_tags"] = tuple(state.get("concept_tags", ()))
-    origin = state["provenance"]
-    state["provenance"] = Provenance(
-        source=origin.get("source"),
-        ingress=origin["ingress"],
-        trust=Trust(origin["trust"]),
-        actor=origin["actor"],
-        trigger=origin.get("trigger"),
-    )
-    return Memory(**state)
 
 
 def insert(
@@ -109,7 +57,7 @@ def add_row(db: Connection, scope: int, memory: Memory, seq: int) -> tuple[int, 
     """Add the row of an event that happened, with its words; return its number and how many they are."""
     entry = search.entry(memory)
     rowid = db.execute(
-        _INSERT, (scope, content_hash(memory.content), seq, entry.length, *_values(memory))
+        _INSERT, (scope, content_hash(memory.content), seq, entry.length, *values(memory))
     ).lastrowid
     assert rowid is not None
     search.add(db, rowid, scope, entry)
@@ -134,7 +82,7 @@ def update(
     _end_version(db, scope, rowid, ended=event.seq)
     digest = content_hash(memory.content)
     entry = search.entry(memory)
-    db.execute(_UPDATE, (digest, event.seq, entry.length, *_values(memory), rowid))
+    db.execute(_UPDATE, (digest, event.seq, entry.length, *values(memory), rowid))
     search.remove(db, rowid)
     search.add(db, rowid, scope, entry)
     if vector is not None or digest != old_hash:
@@ -220,14 +168,27 @@ def use(db: Connection, scope: int, id: str) -> Use:
 
 
 def find_same(db: Connection, scope: int, kind: Kind, content: str) -> str | None:
-    """Return the id of the live memory that has this text already, for the kinds that are kept once."""
+    """Return the id of the memory that has this text already, for the kinds that are kept once.
+
+    One that is superseded does not count: when its text is said again, it is true again.
+    """
     if kind not in DEDUPLICATED:
         return None
     row = db.execute(
-        f"select id from memories where scope = ? and content_hash = ? and kind = ? and {_DEDUPLICATED_SQL}",
+        f"select id from memories where scope = ? and content_hash = ? and kind = ? and {_KEPT_ONCE}",
         (scope, content_hash(content), kind.value),
     ).fetchone()
     return row[0] if row else None
+
+
+def superseded_by(db: Connection, scope: int, id: str) -> list[str]:
+    """Return the live memories whose place a memory took, oldest first."""
+    rows = db.execute(
+        "select id from memories indexed by idx_memories_superseded where scope = ? and superseded_by = ?"
+        " order by created_at, id",
+        (scope, id),
+    )
+    return [row[0] for row in rows]
 
 
 def find_imported(db: Connection, scope: int, legacy_id: str) -> str | None:
@@ -316,73 +277,10 @@ def _end_version(db: Connection, scope: int, rowid: int, *, ended: int) -> None:
     )
 
 
-def _values(memory: Memory) -> tuple[Any, ...]:
-    origin = memory.provenance
-    return (
-        memory.id, memory.kind.value, memory.kind_given, memory.content, memory.category, _json(memory.tags),
-        _json(memory.concept_tags), _json(memory.data), _json(memory.metadata), memory.context,
-        memory.importance, memory.confidence, memory.role.value if memory.role else None, memory.session,
-        memory.room, memory.user, int(memory.pinned), origin.source, origin.ingress, origin.trust.value,
-        origin.actor, origin.trigger, memory.legacy_id, memory.version, memory.created_at, memory.updated_at,
-        memory.expires_at, memory.consolidated_at,
-    )  # fmt: skip
-
-
-def _json(value: Any) -> str | None:
-    return None if value is None else _encode(value)
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
-
-
-def from_row(row: Row) -> Memory:
-    """Return the memory of a row whose last columns are those of SELECT."""
-    # By position, and each word looked up: this is half of what a small recall costs.
-    (
-        id, kind, kind_given, content, category, tags, concept_tags, data, metadata, context, importance,
-        confidence, role, session, room, user, pinned, source, ingress, trust, actor, trigger, legacy_id,
-        version, created_at, updated_at, expires_at, consolidated_at,
-    ) = tuple(row)[-len(COLUMNS) :]  # fmt: skip
-    return Memory(
-        id=id,
-        kind=_KINDS[kind],
-        kind_given=kind_given,
-        content=content,
-        category=category,
-        tags=_texts(tags),
-        concept_tags=_texts(concept_tags),
-        data=None if data is None else json.loads(data),
-        metadata=None if metadata is None else json.loads(metadata),
-        context=context,
-        importance=importance,
-        confidence=confidence,
-        role=None if role is None else Role(role),
-        session=session,
-        room=room,
-        user=user,
-        pinned=bool(pinned),
-        provenance=Provenance(
-            source=source, ingress=ingress, trust=_TRUSTS[trust], actor=actor, trigger=trigger
-        ),
-        legacy_id=legacy_id,
-        version=version,
-        created_at=created_at,
-        updated_at=updated_at,
-        expires_at=expires_at,
-        consolidated_at=consolidated_at,
-    )
-
-
-_KINDS = {kind.value: kind for kind in Kind}
-_TRUSTS = {trust.value: trust for trust in Trust}
-
-
-def _texts(value: str) -> tuple[str, ...]:
-    return () if value == "[]" else tuple(json.loads(value))
-
-
 def refuse_same(db: Connection, scope: int, memory: Memory) -> None:
     """Raise Conflict when an edit would make two memories of one text."""
+    if memory.superseded_by is not None:
+        return
     other = find_same(db, scope, memory.kind, memory.content)
     if other is not None and other != memory.id:
         raise Conflict(

@@ -126,6 +126,11 @@ def m012_model_lines(db: sqlite_utils.Database) -> None:
 
 
 @steps()
+def m013_superseded(db: sqlite_utils.Database) -> None:
+    _run(db, schema_changes.M013)
+
+
+@steps()
 def m014_keyword_index(db: sqlite_utils.Database) -> None:
     """It joins segments when two are of a size (search.join_step), and lists terms (search.every)."""
     _run(db, schema_changes.M014)

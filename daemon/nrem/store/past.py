@@ -20,6 +20,7 @@ from nrem.model import Scope
 from nrem.store import driver, memories, migrations, vectors
 from nrem.store.driver import Connection
 from nrem.store.matrices import Matrices
+from nrem.store.memory_rows import from_payload
 from nrem.store.vectors import Serving
 
 KEPT = 4
@@ -121,7 +122,7 @@ def build(db: Connection, scope: Scope, moment: Moment) -> Past:
     if serving is not None:
         vectors.switch(made, serving)
     for seq, payload in alive:
-        rowid, _ = memories.add_row(made, scope.number, memories.from_payload(payload), seq)
+        rowid, _ = memories.add_row(made, scope.number, from_payload(payload), seq)
         if serving is not None and seq in embeddings:
             vector = vectors.Vector(serving.embedder, embeddings[seq])
             vectors.insert(made, rowid, scope.number, seq, vector)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from nrem.policy import terms
-from nrem.store import checks, memories, search
+from nrem.store import checks, search
 from nrem.store.driver import Connection
+from nrem.store.memory_rows import SELECT, from_row
 
 
 def keep_current(db: Connection) -> None:
@@ -16,9 +17,9 @@ def keep_current(db: Connection) -> None:
     try:
         db.execute("insert into memories_fts (memories_fts) values ('delete-all')")
         db.execute("update scopes set term_count = 0")
-        rows = db.execute(f"select m.rowid as rowid, m.scope as scope, {memories.SELECT} from memories m")
+        rows = db.execute(f"select m.rowid as rowid, m.scope as scope, {SELECT} from memories m")
         for row in rows.fetchall():
-            entry = search.entry(memories.from_row(row))
+            entry = search.entry(from_row(row))
             search.add(db, row["rowid"], row["scope"], entry)
             db.execute("update memories set terms = ? where rowid = ?", (entry.length, row["rowid"]))
             db.execute(

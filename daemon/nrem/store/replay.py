@@ -15,6 +15,7 @@ from nrem.model import Ended, Event, Scope, StateRecord
 from nrem.policy.chain import canonical
 from nrem.store import memories, promotions
 from nrem.store.driver import Connection
+from nrem.store.memory_rows import from_payload
 
 STEP = 500
 Step = Callable[[Connection], None]
@@ -100,4 +101,4 @@ def _put_versions(db: Connection, scope: int, ended: Sequence[Ended]) -> None:
 
 def _put_memories(db: Connection, scope: int, records: Sequence[StateRecord], pending: bool) -> None:
     for record in records:
-        memories.put(db, scope, memories.from_payload(record.payload), None, record.seq, pending=pending)
+        memories.put(db, scope, from_payload(record.payload), None, record.seq, pending=pending)

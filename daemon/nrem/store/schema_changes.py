@@ -289,6 +289,18 @@ create table model_lines (
 ) without rowid
 """
 
+# A text is kept once among what still holds: one that was superseded can come to hold again.
+M013 = """
+alter table memories add column superseded_by text;
+
+drop index idx_memories_content;
+
+create unique index idx_memories_content on memories (scope, content_hash, kind)
+    where kind in ('semantic', 'fact', 'procedural', 'conversation') and superseded_by is null;
+
+create index idx_memories_superseded on memories (scope, superseded_by) where superseded_by is not null
+"""
+
 M014 = """
 insert into memories_fts (memories_fts, rank) values ('usermerge', 2);
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from nrem.model import Event, Kind, Memory
+from nrem.model import Event, Memory
 from nrem.store import memories
 from nrem.store.driver import Connection
+from nrem.store.memory_rows import from_payload
 from nrem.store.vectors import Vector
 
 _FORGET = "memory.forget"
@@ -42,7 +43,7 @@ def state_at(db: Connection, scope: int, id: str, seq: int) -> State | None:
         return None
     if row["op"] == _FORGET or row["payload"] is None:
         return State(seq=row["seq"], memory=None, erased=row["op"] != _FORGET)
-    return State(seq=row["seq"], memory=memories.from_payload(row["payload"]))
+    return State(seq=row["seq"], memory=from_payload(row["payload"]))
 
 
 def last_event(db: Connection, scope: int, id: str) -> Event:
@@ -76,12 +77,14 @@ def vector(db: Connection, scope: int, id: str, seq: int) -> Vector | None:
     return Vector(row[0], row[1]) if row else None
 
 
-def holders(db: Connection, scope: int, kind: Kind, content: str, legacy_id: str | None) -> set[str]:
-    """Return the live memories beside which one with this text and foreign id cannot stand."""
-    found = {memories.find_same(db, scope, kind, content)}
-    if legacy_id is not None:
+def holders(db: Connection, scope: int, state: Memory) -> set[str]:
+    """Return the live memories beside which one in this state cannot stand, for its text or foreign id."""
+    found = set()
+    if state.superseded_by is None:
+        found.add(memories.find_same(db, scope, state.kind, state.content))
+    if state.legacy_id is not None:
         row = db.execute(
-            "select id from memories where scope = ? and legacy_id = ?", (scope, legacy_id)
+            "select id from memories where scope = ? and legacy_id = ?", (scope, state.legacy_id)
         ).fetchone()
         found.add(row[0] if row else None)
     return {id for id in found if id is not None}

@@ -50,6 +50,7 @@ class Material:
     updated_at: int
     expires_at: int | None
     user: str | None
+    superseded_by: str | None
 
 
 # The ledger
@@ -173,7 +174,7 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
         "select m.id, m.content, m.kind, m.category, m.trust, m.role, m.pinned, m.importance, m.version,"
-        " m.created_at, m.updated_at, m.expires_at, m.user_id from memories m"
+        " m.created_at, m.updated_at, m.expires_at, m.user_id, m.superseded_by from memories m"
         f" where m.scope = ? and (m.kind in ({marks}) or m.pinned or m.id in (select memory_id"
         " from memory_promotions where scope = m.scope and demoted_at is null)) order by m.created_at, m.id",
         (scope, *(kind.value for kind in kinds)),
@@ -183,9 +184,10 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
             id=id, content=content, kind=Kind(kind), category=category, trusted=trust == Trust.TRUSTED,
             role=Role(role) if role else None, pinned=bool(pinned), importance=importance, version=version,
             created_at=created, updated_at=updated, expires_at=expires, user=user,
+            superseded_by=superseded_by,
         )
         for id, content, kind, category, trust, role, pinned, importance, version, created, updated, expires,
-        user in rows
+        user, superseded_by in rows
     ]  # fmt: skip
 
 

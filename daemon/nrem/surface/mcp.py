@@ -181,7 +181,8 @@ def read(visit: Visit, resource: Resource) -> str:
     given = _run(visit, resource.operation, {**resource.preset, "agent": visit.agent})
     if resource.operation == "read_file":
         return memory_doc.injected(str(given["content"]))
-    return rendering.hits(_hit(memory) for memory in given["memories"]) or NOTHING_THERE
+    held = [memory for memory in given["memories"] if memory["superseded_by"] is None]
+    return rendering.hits(map(_hit, held)) or NOTHING_THERE
 
 
 def _run(visit: Visit, operation: str, body: dict[str, Any]) -> dict[str, Any]:
@@ -216,6 +217,8 @@ def _stored(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
         text += "."
     else:
         text = f"Known already: memory {id} says the same. Nothing was stored again."
+    if body.get("supersedes") and given["reason"] is None:
+        text += f" It supersedes {', '.join(body['supersedes'])}."
     return Answer(texts=(text,), data=given)
 
 
@@ -238,7 +241,13 @@ def _found(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
 def _listed(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
     memories = given["memories"]
     text = "\n".join(
-        rendering.line(m["content"], kind=m["kind"], category=m["category"], created_at=m["created_at"])
+        rendering.line(
+            m["content"],
+            kind=m["kind"],
+            category=m["category"],
+            created_at=m["created_at"],
+            superseded=m["superseded_by"] is not None,
+        )
         for m in memories
     )
     more = [f"There are more: cursor {given['next']}"] if given["next"] else []
@@ -322,13 +331,16 @@ def _hit(memory: dict[str, Any], score: float | None = None) -> str:
         category=memory["category"],
         created_at=memory["created_at"],
         trusted=memory["provenance"]["trust"] == "trusted",
+        superseded_by=memory["superseded_by"],
         score=score,
     )
 
 
 def _brief(memory: dict[str, Any]) -> dict[str, Any]:
     names = ("id", "kind", "category", "created_at", "content", "tags")
-    return {name: memory[name] for name in names} | {"trust": memory["provenance"]["trust"]}
+    brief = {name: memory[name] for name in names} | {"trust": memory["provenance"]["trust"]}
+    successor = memory["superseded_by"]
+    return brief if successor is None else brief | {"superseded_by": successor}
 
 
 def _ids(memories: list[dict[str, Any]]) -> list[str]:

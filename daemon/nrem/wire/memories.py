@@ -83,6 +83,12 @@ class Draft(Input):
     updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
     expires_at: Time | None = Field(default=None, description="When it stops being true, if it does.")
     consolidated_at: Time | None = None
+    supersedes: Annotated[list[Label], Field(max_length=16)] = Field(
+        default=[], description="Ids of memories that are not true any more, because this one is."
+    )
+    superseded_by: Label | None = Field(
+        default=None, description="The id of the memory that took its place, if it comes with its history."
+    )
 
 
 class Remember(AgentRef, Draft):
@@ -199,6 +205,7 @@ class Recall(Conditions):
     profile: Literal["default", "agentos"] | None = None
     asked_at: Time | None = Field(default=None, description="When it was asked, if not now.")
     expired: bool = Field(default=False, description="Also memories that have expired.")
+    superseded: bool = Field(default=False, description="Also memories that another one has superseded.")
     as_of: Label | None = Field(
         default=None,
         description="Answer from what was known then: a time, or the id of a commit, recall or session.",
@@ -316,7 +323,7 @@ class InitRunnerMemory:
 class Exported:
     memories: tuple[Memory | InitRunnerMemory, ...]
     left_out: int = 0
-    """Memories of this page whose kind the format does not have."""
+    """Memories of this page that the format cannot tell: of a kind that it lacks, or superseded."""
     next: str | None = None
 
 

@@ -60,6 +60,10 @@ class Why:
     id: str
     state: Literal["live", "forgotten", "erased"]
     events: tuple[WhyEvent, ...]
+    superseded_by: str | None = None
+    """The memory that took its place."""
+    supersedes: tuple[str, ...] = ()
+    """The memories whose place it took, without those that are forgotten."""
     recalled: int
     """How often it was in an answer, as far as recalls are kept; and how often it was marked there."""
     used: int = 0

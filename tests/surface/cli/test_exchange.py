@@ -123,10 +123,28 @@ def test_the_format_of_initrunner_leaves_out_what_it_cannot_hold(
 ) -> None:
     told = nrem("export", "--format", "initrunner")
     assert told.stdout == "Exported 2 memories to memories.json.\n"
-    assert told.stderr == "Left out: 1 of kinds that the initrunner format does not have.\n"
+    assert told.stderr == "Left out: 1 that the initrunner format lacks, by their kind or as superseded.\n"
     records = json.loads((folder / "memories.json").read_text())
     assert list(records[0]) == ["id", "content", "category", "created_at", "memory_type", "metadata"]
     assert [record["memory_type"] for record in records] == ["semantic", "episodic"]
+
+
+def test_what_is_superseded_goes_there_and_back_but_not_to_initrunner(
+    nrem: Nrem, answer: Answer, remember: Remember, folder: Path, ana: str
+) -> None:
+    old = remember("in Berlin")
+    remember("in Lisbon", "--supersedes", old)
+    nrem("agent", "add", "ben")
+    assert nrem("export", "-a", "ana", "--format", "initrunner").stdout.startswith("Exported 1 memory")
+    assert contents(json.loads((folder / "memories.json").read_text())) == ["in Lisbon"]
+    nrem("export", "-a", "ana")
+    for told in ("Imported 2 memories into ben; 0 known", "Imported 0 memories into ben; 2 known"):
+        assert nrem("import", "memories.json", "-a", "ben").stdout.startswith(told)
+    listed = {memory["content"]: memory for memory in answer("list", "-a", "ben")["memories"]}
+    assert listed["in Berlin"]["superseded_by"] == listed["in Lisbon"]["id"]
+    (folder / "memories.json").write_text(json.dumps([{"content": "x", "superseded_by": "gone"}]))
+    warned = nrem("import", "memories.json", "-a", "ben").stderr
+    assert warned == "Left out: 1 superseded memories whose successor is not in the file.\n"
 
 
 def test_a_place_that_cannot_be_written_is_named(refusal: Refusal, folder: Path, stored: list[str]) -> None:

@@ -54,6 +54,27 @@ def test_a_text_is_remembered_once(nrem: Nrem, answer: Answer, remember: Remembe
     }  # fmt: skip
 
 
+def test_remember_tells_what_it_supersedes(
+    nrem: Nrem, answer: Answer, get: Get, remember: Remember, refusal: Refusal, ana: str
+) -> None:
+    a, b = remember("Ana lives in Berlin"), remember("Ana has a flat in Berlin")
+    told = nrem("remember", "Ana lives in Lisbon", "--supersedes", a, "--supersedes", b).stdout.splitlines()
+    new = told[0].removeprefix("Remembered ")
+    assert told[1:] == [f"It supersedes {a}, {b}"]
+    assert get(a)["superseded_by"] == get(b)["superseded_by"] == new
+    assert f"superseded_by  {new}" in nrem("get", a).stdout
+    rows = {row.split()[0]: " superseded " in row for row in nrem("list").stdout.splitlines()[1:]}
+    assert rows == {a: True, b: True, new: False}
+    assert nrem("versions", a).stdout.splitlines()[-1].split()[3] == "supersede"
+    why = nrem("why", a).stdout
+    assert why.startswith(f"{a} is live, superseded by {new}.\n")
+    assert f"superseded_by: null -> {new}" in why
+    assert nrem("why", new).stdout.splitlines()[1] == f"It supersedes {a}, {b}."
+    error = refusal(5, "remember", "Ana lives in Porto", "--supersedes", a)
+    assert (error["code"], error["hint"]) == ("superseded", f"supersede {new} instead")
+    assert refusal(4, "remember", "x", "--supersedes", "nobody")["field"] == "supersedes[0]"
+
+
 def test_every_option_reaches_the_memory(answer: Answer, get: Get, remember: Remember, ana: str) -> None:
     id = remember(
         *("It rained on the picnic", "-a", "ana", "--kind", "episode", "--category", "Out Doors"),
@@ -94,6 +115,7 @@ def test_every_option_reaches_the_memory(answer: Answer, get: Get, remember: Rem
         "updated_at": "2026-05-01T00:00:00+00:00",
         "expires_at": "2027-01-01T00:00:00+00:00",
         "consolidated_at": None,
+        "superseded_by": None,
     }
 
 

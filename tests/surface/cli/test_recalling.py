@@ -192,6 +192,16 @@ def test_a_profile_can_be_chosen(answer: Answer) -> None:
     assert "recency" in explained["agentos"]
 
 
+def test_what_is_superseded_is_marked_when_it_is_asked_for(nrem: Nrem, remember: Remember, ana: str) -> None:
+    old = remember("blue tea", "--created-at", "2026-01-01")
+    new = remember("green tea", "--created-at", "2026-02-01", "--supersedes", old)
+    [holds, *shown] = nrem("recall", "tea", "--superseded").stdout.split("---\n")
+    assert nrem("recall", "tea").stdout == holds
+    assert shown == [
+        f"[Type: semantic | Category: general | Superseded by: {new} | 2026-01-01T00:00:00+00:00]\nblue tea\n"
+    ]
+
+
 def test_what_had_expired_when_it_was_asked_is_not_found(
     answer: Answer, remember: Remember, ana: str
 ) -> None:

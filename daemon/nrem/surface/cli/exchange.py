@@ -67,7 +67,10 @@ def export_command(agent: str | None, output: str, format: str, as_json: bool, *
     if output != "-":
         click.echo(f"Exported {count(told['count'], 'memory', 'memories')} to {output}.")
     if told["left_out"]:
-        click.echo(f"Left out: {told['left_out']} of kinds that the {format} format does not have.", err=True)
+        click.echo(
+            f"Left out: {told['left_out']} that the {format} format lacks, by their kind or as superseded.",
+            err=True,
+        )
 
 
 def _pages(run: Call, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -167,17 +170,24 @@ def _take_in(run: Call, agent: str, source: import_.Source) -> dict[str, Any]:
         "redacted": 0,
     }
     batches = list(import_.batches(source.records))
+    ids: dict[str, str] = {}
     with Progress(console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()) as progress:
         for step in ("Checking", "Importing"):
             task = progress.add_task(step, total=len(source.records))
             start = 0
             for batch in batches:
+                dry = step == "Checking"
                 try:
-                    answers = run("remember_many", agent=agent, memories=batch, dry_run=step == "Checking")
+                    memories = batch if dry else import_.named(batch, ids)
+                    answers = run("remember_many", agent=agent, memories=memories, dry_run=dry)
                 except InputError as error:
                     raise _renamed(error, source.numbers[start:]) from None
-                if step == "Importing":
+                if not dry:
                     _add_up(told, answers["memories"])
+                    ids |= {
+                        one["legacy_id"]: answer["id"]
+                        for one, answer in zip(batch, answers["memories"], strict=True)
+                    }
                 start += len(batch)
                 progress.advance(task, len(batch))
     return told | {"blank": source.blank, "left_out": source.left_out, "warnings": list(source.warnings)}

@@ -49,6 +49,9 @@ from nrem.surface.cli.shared import (
 @click.option("--created-at", metavar="TIME", help="When it was learned, if not now.")
 @click.option("--expires-at", metavar="TIME", help="When it stops being true.")
 @click.option("--pin", "pinned", is_flag=True, default=None, help="Never evict it.")
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", help="A memory that is not true any more. May be repeated."
+)
 @click.option("--untrusted", is_flag=True, help="It comes from outside, such as a web page.")
 @json_option
 def remember_command(
@@ -69,6 +72,8 @@ def remember_command(
         show_json(stored)
         return
     click.echo(f"Remembered {stored['id']}" if stored["stored"] else f"Known already: {stored['id']}")
+    if body.get("supersedes") and stored["reason"] is None:
+        click.echo(clean(f"It supersedes {', '.join(body['supersedes'])}"))
     _tell_redacted(stored)
 
 
@@ -129,7 +134,8 @@ def list_command(
         [
             m["id"],
             f"[{m['kind']}:{m['category']}] ({when(m['created_at'])})"
-            f"{' pinned' if m['pinned'] else ''} {line(m['content'])}",
+            f"{' pinned' if m['pinned'] else ''}{' superseded' if m['superseded_by'] else ''}"
+            f" {line(m['content'])}",
         ]
         for m in found["memories"]
     ]

@@ -36,6 +36,7 @@ from nrem.surface.cli.shared import (
 @click.option("--asked-at", metavar="TIME", help="When the question was asked, if not now.")
 @click.option("--as-of", metavar="POINT", help="Answer from what was known then.")
 @click.option("--expired", is_flag=True, help="Also memories that have expired.")
+@click.option("--superseded", is_flag=True, help="Also memories that another one has superseded.")
 @click.option("--explain", is_flag=True, help="Show each hit's score and its parts.")
 @click.option("--no-observe", is_flag=True, help="Leave no record of this recall.")
 @click.option(
@@ -115,6 +116,7 @@ def _shown(hit: dict[str, Any]) -> str:
         category=memory["category"],
         created_at=memory["created_at"],
         trusted=memory["provenance"]["trust"] == "trusted",
+        superseded_by=memory["superseded_by"],
         score=explain["score"] if explain else None,
     )
     if explain is not None:

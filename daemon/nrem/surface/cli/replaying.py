@@ -56,7 +56,10 @@ def why_command(id: str, agent: str | None, as_json: bool) -> None:
     if as_json:
         show_json(told)
         return
-    click.echo(f"{told['id']} is {told['state']}.")
+    by = f", superseded by {told['superseded_by']}" if told["superseded_by"] else ""
+    click.echo(f"{told['id']} is {told['state']}{by}.")
+    if told["supersedes"]:
+        click.echo(f"It supersedes {', '.join(told['supersedes'])}.")
     for event in told["events"]:
         commit = f"commit {event['commit'][:SHORT]}" if event["commit"] else "not committed yet"
         actor = clean(event["actor"])
