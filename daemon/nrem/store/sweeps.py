@@ -219,11 +219,12 @@ def hits(db: Connection, scope: int) -> dict[str, Hits]:
 def newest_tagged(
     db: Connection, scope: int, kinds: Collection[Kind], *, limit: int, now: int
 ) -> list[Tagged]:
-    """Return the newest trusted memories of these kinds with what they are about, none that has expired."""
+    """Return the newest trusted memories that hold, of some kinds, with what they are about."""
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
         "select id, content, tags, concept_tags, created_at, version from memories where scope = ?"
-        f" and trust = 'trusted' and kind in ({marks}) and (expires_at is null or expires_at > ?)"
+        f" and trust = 'trusted' and superseded_by is null and kind in ({marks})"
+        " and (expires_at is null or expires_at > ?)"
         " order by created_at desc, id desc limit ?",
         (scope, *(kind.value for kind in kinds), now, limit),
     )
