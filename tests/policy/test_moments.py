@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nrem.policy.moments import read_moment
+from nrem.policy.moments import read_point, read_time
 
 NOW = "2026-06-03T12:00:00Z"  # a Wednesday
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -20,7 +20,7 @@ def millis(text: str) -> int:
 
 
 def read(text: str, zone: tzinfo = UTC, now: str = NOW) -> int | None:
-    return read_moment(text, now=millis(now), zone=zone)
+    return read_point(text, now=millis(now), zone=zone)
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_a_moment_is_read(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "", "soon", "tomorrow", "in 20m", "ago", "3 ago", "d ago", "3 fortnights ago", "last week", "monday",
+        "", "soon", "in", "ago", "3 ago", "d ago", "3 fortnights ago", "last week", "monday",
         "2026-13-01", "2026-02-30", "2026-06-01T25:00", "2026-06-01T10", "20260601", "1780315200000",
         "999999 years ago", "999999 months ago", "yesterday 14", "yesterday14:00", "0000-01-01", "3d ago!",
         "2026-06-01T10:00+99:00", "\u0663d ago",
@@ -98,3 +98,37 @@ def test_no_text_is_an_error(text: str) -> None:
 def test_what_iso_writes_is_read(moment: datetime) -> None:
     moment = moment.replace(microsecond=moment.microsecond // 1000 * 1000, tzinfo=UTC)
     assert read(moment.isoformat()) == round(moment.timestamp() * 1000)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("now", NOW),
+        ("today", "2026-06-03T00:00:00Z"),
+        ("yesterday", "2026-06-02T00:00:00Z"),
+        ("Tomorrow", "2026-06-04T00:00:00Z"),
+        ("tomorrow 9:00", "2026-06-04T09:00:00Z"),
+        ("next monday", "2026-06-08T00:00:00Z"),
+        ("next wednesday 8:15", "2026-06-10T08:15:00Z"),
+        ("last wednesday", "2026-05-27T00:00:00Z"),
+        ("in 20m", "2026-06-03T12:20:00Z"),
+        ("in an hour", "2026-06-03T13:00:00Z"),
+        ("in 3d", "2026-06-06T12:00:00Z"),
+        ("in 2 months", "2026-08-03T12:00:00Z"),
+        ("3d ago", "2026-05-31T12:00:00Z"),
+    ],
+)
+def test_a_time_is_read_and_a_day_is_its_start(text: str, expected: str) -> None:
+    assert read_time(text, now=millis(NOW), zone=UTC) == millis(expected)
+
+
+def test_days_are_those_of_the_zone_and_a_day_ahead_keeps_the_time_of_day() -> None:
+    noon = millis("2026-10-24T10:00:00Z")  # 12:00 in Berlin, a day before its clocks go back
+    assert read_time("today", now=noon, zone=BERLIN) == millis("2026-10-23T22:00:00Z")
+    assert read_time("in 1d", now=noon, zone=BERLIN) == millis("2026-10-25T11:00:00Z")
+    assert read_time("in 24h", now=noon, zone=BERLIN) == millis("2026-10-25T10:00:00Z")
+
+
+@pytest.mark.parametrize("text", ["soon", "3d", "in 3", "next year", "tomorrow 25:00", "in 999999 years", ""])
+def test_other_words_are_no_time(text: str) -> None:
+    assert read_time(text, now=millis(NOW), zone=UTC) is None

@@ -34,7 +34,7 @@ def resolve(db: Connection, scope: int, word: str, *, now: int, zone: tzinfo, fi
     it, a recall for what its answer had seen. A session whose name reads as a time is taken for the time.
     """
     word = word.strip()
-    at = moments.read_moment(word, now=now, zone=zone)
+    at = moments.read_point(word, now=now, zone=zone)
     if at is not None:
         if at > now:
             raise InvalidField(field, "lies in the future", hint=f"give {FORMS}")

@@ -7,6 +7,7 @@ import functools
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from nrem import wire
 from nrem.core import agents, backup, browse, doctor, jobs, push, reembed, tokens
@@ -52,7 +53,8 @@ def execute(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> Any
     """Run an operation by name on what came over the wire; return the record that it gives."""
     operation = wire.OPERATIONS[name]
     check_right(caller, operation)
-    request = wire.read(operation.takes, body)
+    now = wire.Now(app.clock.now(), ZoneInfo(app.config.time.zone))
+    request = wire.read(operation.takes, body, now)
     _check_reach(caller, operation, request)
     return BINDING[name](app, caller, request)
 

@@ -59,7 +59,7 @@ from nrem.wire.dreams import (
     ThemeSeen,
     Undone,
 )
-from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, is_agent_name, is_blank, slug
+from nrem.wire.fields import DEPTH, LAST_MOMENT, TEXT_BYTES, Now, is_agent_name, is_blank, slug
 from nrem.wire.jobs import (
     Job,
     JobRef,
@@ -212,6 +212,7 @@ __all__ = [
     "ModelStatus",
     "NearMiss",
     "NotRestored",
+    "Now",
     "Operation",
     "Outcome",
     "Page",

@@ -14,15 +14,18 @@ from pydantic import AliasChoices, TypeAdapter, ValidationError
 
 from nrem.errors import InputError, InvalidField
 from nrem.wire.common import Input
-from nrem.wire.fields import DEPTH
+from nrem.wire.fields import DEPTH, Now
 from nrem.wire.memories import Draft
 from nrem.wire.operation import Operation
 
 
-def read(model: type[Input], body: Mapping[str, Any]) -> Input:
-    """Return the checked record of a request; raise InvalidField naming the first field that is wrong."""
+def read(model: type[Input], body: Mapping[str, Any], now: Now | None = None) -> Input:
+    """Return the checked record of a request; raise InvalidField naming the first field that is wrong.
+
+    Words for a time, such as "yesterday", are read only where it is said what they count from.
+    """
     try:
-        return model.model_validate(body)
+        return model.model_validate(body, context=now)
     except ValidationError as error:
         raise _explain(model, error) from None
 

@@ -6,12 +6,21 @@ import json
 import math
 import re
 import unicodedata
-from datetime import UTC, datetime
+from dataclasses import dataclass
+from datetime import UTC, datetime, tzinfo
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    ValidationInfo,
+    WithJsonSchema,
+)
 
 from nrem.model import KIND_ALIASES, Right, Role, Trust
+from nrem.policy import moments
 
 DEPTH = 64
 BATCH = 1000
@@ -105,22 +114,34 @@ def _kind(value: Any) -> Any:
     return value
 
 
-def _moment(value: Any) -> Any:
-    """Read ISO-8601 (no offset means UTC; a date means its first moment) or epoch milliseconds."""
+@dataclass(frozen=True, slots=True)
+class Now:
+    """What words such as "yesterday" count from."""
+
+    at: int
+    zone: tzinfo
+
+
+def _moment(value: Any, info: ValidationInfo) -> Any:
+    """Read ISO-8601 (no offset means UTC; a date means its first moment), words, or epoch milliseconds."""
     if isinstance(value, str):
         _text(value)
-        try:
-            moment = datetime.fromisoformat(value)
-        except ValueError:
-            raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01") from None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        value = round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
+        value = _read_time(value, info.context)
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("must be a time such as 2026-06-01T10:30:00Z or 2026-06-01")
+        raise ValueError(f"must be a time such as {moments.TIMES}")
     if not 0 <= value <= LAST_MOMENT:
         raise ValueError("must lie between the years 1970 and 9999")
     return value
+
+
+def _read_time(text: str, now: Now | None) -> int | None:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None if now is None else moments.read_time(text, now=now.at, zone=now.zone)
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)
 
 
 def slug(value: str) -> str:
@@ -169,13 +190,13 @@ Time = Annotated[
     WithJsonSchema(
         {
             "anyOf": [
-                {"type": "string", "examples": ["2026-06-01T10:30:00Z", "2026-06-01"]},
+                {"type": "string", "examples": ["2026-06-01T10:30:00Z", "2026-06-01", "3d ago", "in 20m"]},
                 {"type": "integer", "minimum": 0, "maximum": LAST_MOMENT},
             ]
         }
     ),
 ]
-"""ISO-8601 or epoch milliseconds."""
+"""ISO-8601, words in the zone `time.zone`, or epoch milliseconds."""
 Parsed = Annotated[Role, Field(strict=False)]
 RightWord = Annotated[Right, Field(strict=False)]
 TrustWord = Annotated[

@@ -175,7 +175,7 @@ def test_twenty_are_shown_unless_told_otherwise(nrem: Nrem, answer: Answer, ana:
         (["--page", "0"], "page"),
         (["--cursor", "somewhere"], "cursor"),
         (["--metadata", "7"], "metadata"),
-        (["--before", "tomorrow"], "before"),
+        (["--before", "someday"], "before"),
         (["--session", ""], "session"),
     ],
 )
@@ -245,3 +245,14 @@ def test_conditions_that_exclude_each_other_are_refused(
 ) -> None:
     nrem("clear", *words, "--force", exits=2)
     assert set(names(answer)) == set(SHELF)
+
+
+@pytest.mark.rows(47)
+def test_a_time_can_be_said_in_words(nrem: Nrem, answer: Answer, ana: str) -> None:
+    nrem("remember", "an old note", "--created-at", "3d ago")
+    nrem("remember", "a new note", "--expires-at", "in 20m")
+    assert names(answer, "--before", "yesterday") == ["an old note"]
+    assert names(answer, "--after", "yesterday") == ["a new note"]
+    [new, old] = answer("list")["memories"]
+    assert new["expires_at"] > new["created_at"] > old["created_at"]
+    assert old["expires_at"] is None
