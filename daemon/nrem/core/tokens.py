@@ -41,7 +41,7 @@ def create(store: Database, request: CreateToken, *, clock: Clock) -> CreatedTok
         scope = scopes.get(db, request.agent).number if request.agent is not None else None
         made = Token(
             id=id,
-            label=request.label or request.agent or request.org or "admin",
+            label=request.label or request.agent or request.org or "everything",
             agent=request.agent,
             org=request.org,
             rights=tuple(sorted(set(request.rights))),

@@ -38,7 +38,18 @@ def test_verify_ends_well_or_with_what_to_do(nrem: Nrem, remember: Remember, hom
     assert "         do: nrem checkpoint puts nrem's own files back\n" in result.stdout
     assert result.stdout.endswith("1 error.\n")
     found = json.loads(CliRunner().invoke(main, ["verify", "--json"]).stdout)
-    assert (found["agent"], found["errors"]) == ("ana", 1)
+    assert (found["agents"], found["errors"]) == (["ana"], 1)
+    assert {finding["agent"] for finding in found["findings"]} == {"ana"}
+
+
+@pytest.mark.rows(107)
+def test_verify_looks_at_every_agent_unless_told_otherwise(nrem: Nrem, ana: str) -> None:
+    nrem("agent", "add", "ben")
+    said = nrem("verify").stdout
+    assert said.index("Agent ana:\n") < said.index("Agent ben:\n")
+    assert said.endswith("0 errors.\n")
+    assert "Agent" not in nrem("verify", "-a", "ben").stdout
+    assert json.loads(nrem("verify", "--json").stdout)["agents"] == ["ana", "ben"]
 
 
 @pytest.mark.rows(106)

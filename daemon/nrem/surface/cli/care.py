@@ -162,24 +162,31 @@ def doctor_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
 
 
 @click.command("verify", cls=Command)
-@agent_option
+@click.option("-a", "--agent", metavar="NAME", help="Only this agent's; else $NREM_AGENT's, or all.")
 @json_option
 @click.pass_context
 def verify_command(ctx: click.Context, agent: str | None, as_json: bool) -> None:
-    """Compare an agent's database, git and ledger byte by byte, and name everything that differs.
+    """Compare database, git and ledger byte by byte, and name everything that differs.
 
     Nothing is changed. Ends with 1 when there is an error, with 0 otherwise.
     """
+    found: list[dict[str, Any]] = []
     with _progress() as progress, store() as run:
-        chosen = choose_agent(run, agent)
-        progress(f"the database and the git of {chosen}")
-        found = run("verify", agent=chosen)["findings"]
+        chosen = agent or config.default_agent()
+        names = [chosen] if chosen else [known["agent"] for known in run("list_agents")["agents"]]
+        for name in names:
+            progress(f"the database and the git of {name}")
+            findings = run("verify", agent=name)["findings"]
+            found += [{"agent": name, **finding} for finding in findings]
+            if not as_json:
+                if len(names) > 1:
+                    click.echo(f"Agent {name}:")
+                for finding in findings:
+                    _show(finding)
     errors = sum(finding["level"] == "error" for finding in found)
     if as_json:
-        show_json({"agent": chosen, "findings": found, "errors": errors})
+        show_json({"agents": names, "findings": found, "errors": errors})
     else:
-        for finding in found:
-            _show(finding)
         click.echo(f"{count(errors, 'error', 'errors')}.")
     ctx.exit(UNFIT if errors else 0)
 

@@ -259,7 +259,7 @@ def told_of_remote(remote: dict[str, Any]) -> str:
 
 
 def table(*columns: str, rows: list[list[str]]) -> None:
-    """Print a table. On a terminal its last column wraps; in a pipe every row is one line, and whole."""
+    """Print a table. On a terminal all but the ids in front wraps; in a pipe every row is one line."""
     cells = [[clean(cell) for cell in row] for row in rows]
     if sys.stdout.isatty():
         from rich.console import Console
@@ -267,8 +267,9 @@ def table(*columns: str, rows: list[list[str]]) -> None:
         from rich.text import Text
 
         shown = Table(*columns, box=None, pad_edge=False, header_style="bold")
-        for column in shown.columns[:-1]:
-            column.no_wrap = True
+        for column in shown.columns:
+            column.overflow = "fold"  # never cut: what is shown can be typed
+        shown.columns[0].no_wrap = True
         for row in cells:
             shown.add_row(*map(Text, row))
         Console().print(shown)

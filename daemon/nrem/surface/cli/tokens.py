@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
+from nrem.errors import InputError
 from nrem.model import Right
-from nrem.surface.cli.shared import Group, json_option, present, show_json, store, table, when
+from nrem.surface.cli.shared import (
+    Group,
+    choose_agent,
+    json_option,
+    present,
+    show_json,
+    store,
+    table,
+    when,
+)
 
 
 @click.group("token", cls=Group)
@@ -14,8 +26,9 @@ def token_command() -> None:
 
 
 @token_command.command("create")
-@click.option("-a", "--agent", metavar="NAME", help="For this agent only.")
-@click.option("--org", metavar="NAME", help="For all agents of this organisation.")
+@click.option("-a", "--agent", metavar="NAME", help="For this agent; $NREM_AGENT, or the only agent.")
+@click.option("--org", metavar="NAME", help="For all agents of this organisation instead.")
+@click.option("--all", "everything", is_flag=True, help="For the whole store instead.")
 @click.option(
     "--right",
     "rights",
@@ -26,16 +39,20 @@ def token_command() -> None:
 @click.option("--label", metavar="TEXT", help="What you will know it by.")
 @click.option("--expires", "expires_at", metavar="TIME", help="When it ends by itself.")
 @json_option
-def create(as_json: bool, **given: str | tuple[str, ...] | None) -> None:
-    """Make a token and print it: the only time that it can be read.
-
-    Without an agent and an organisation it is for the whole store.
-    """
+def create(everything: bool, as_json: bool, **given: Any) -> None:
+    """Make a token and print it: the only time that it can be read."""
+    if everything and (given["agent"] or given["org"]):
+        raise InputError("--all is for the whole store", hint="leave out --agent and --org", field="all")
     with store() as run:
+        if not everything and given["org"] is None:
+            given["agent"] = choose_agent(run, given["agent"])
         made = run("create_token", **present(given))
     if as_json:
         show_json(made)
     else:
+        click.echo(
+            f"A token for {_reach(made)}: {', '.join(made['rights'])}. It is shown only now.", err=True
+        )
         click.echo(made["token"])
 
 
@@ -50,7 +67,7 @@ def list_tokens(as_json: bool) -> None:
     elif found["tokens"]:
         rows = [
             [
-                *(t["id"], t["agent"] or (f"{t['org']}.*" if t["org"] else "everything")),
+                *(t["id"], _reach(t)),
                 *(", ".join(t["rights"]), when(t["created_at"]), when(t["expires_at"])),
                 *(when(t["last_used_at"]), t["label"]),
             ]
@@ -72,3 +89,8 @@ def revoke(id: str, as_json: bool) -> None:
         show_json(revoked)
     else:
         click.echo(f"Revoked {id}.")
+
+
+def _reach(token: dict[str, Any]) -> str:
+    reach: str = token["agent"] or (f"{token['org']}.*" if token["org"] else "everything")
+    return reach
