@@ -96,16 +96,39 @@ def test_a_text_in_another_language_is_not_judged_by_english_lists() -> None:
     scored = score([candidate(str(i), text) for i, text in enumerate(texts)], newest=NEWEST)
     for place in range(2):
         terms = scored.of(place).terms
-        assert terms["other language"] > 0
+        assert terms["other language"] == prior.ELSEWHERE
         assert not terms.keys() & {"first person", "facts", "small talk", "second person", "names"}
         assert terms["numbers"] > 0
 
 
 def test_a_word_in_one_text_is_as_rare_in_a_small_scope_as_in_a_large_one() -> None:
-    once = [prior.Background(texts, {"word": 1}).rarities()["word"] for texts in (1, 600, 6000, 100_000)]
+    once = [prior.Counts(texts, {"word": 1}).rarities()["word"] for texts in (1, 600, 6000, 100_000)]
     assert once == pytest.approx([math.log(600)] * 4)
-    assert prior.Background(10, {"the": 1}).rarities()["the"] == 0
+    assert prior.Counts(10, {"the": 1}).rarities()["the"] == 0
     assert prior.count([]).rarities() == {}
+
+
+def test_what_was_said_before_is_new_again_only_long_after() -> None:
+    others = [f"item{i}x" for i in range(2 * prior.BEFORE)]
+    new = prior.count(["zither", "zither lute", *others, "zither"]).new
+    assert [set(words) for words in (new[0], new[1], new[-1])] == [{"zither"}, {"lute"}, {"zither"}]
+    assert not prior.count(["zither", *others[: prior.BEFORE], "zither"]).new[-1]
+
+
+def test_the_first_to_say_something_scores_higher_than_who_says_it_again() -> None:
+    first = candidate("b", "The harbour office keeps the archive", created_at=NEWEST - 9 * DAY)
+    again = replace(first, id="a", created_at=NEWEST - 8 * DAY)
+    for order in ([first, again], [again, first]):
+        scores = score(order, newest=NEWEST)
+        found = dict(zip(scores.ids, scores.p, strict=True))
+        assert found["b"] > found["a"]
+
+
+def test_a_name_counts_by_how_rare_it_is() -> None:
+    texts = ["We met Ana", "We saw Ana", "We rang Ana", "We met Quentin"]
+    scores = score([candidate(str(i), text) for i, text in enumerate(texts)], newest=NEWEST)
+    names = scores.terms["names"]
+    assert names[3] > names[0] == names[1] == names[2] > 0
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,14 @@ from nrem.policy.wordlists import sentences
             "Good morning! My new dentist is Dr. Brown, who works with J. Smith in St. Gallen on Mondays.",
             "My new dentist is Dr. Brown, who works with J. Smith in St. Gallen on Mondays.",
         ),
+        (
+            "Hey Gina, I had to close the bank account of the studio in Lisbon last week. It was sad!",
+            "I had to close the bank account of the studio in Lisbon last week.",
+        ),
+        (
+            "Oh, and by the way, the Lisbon office moved to the third floor in March. Nice, isn't it so?",
+            "the Lisbon office moved to the third floor in March. Nice, isn't it so?",
+        ),
     ],
 )
 def test_greetings_and_questions_around_a_fact_are_left_out(text: str, shown: str) -> None:
@@ -35,6 +43,19 @@ def test_a_sentence_with_a_number_or_a_negation_is_never_left_out(sentence: str)
     assert excerpt(text) == text
 
 
+def test_a_sentence_that_the_next_one_points_back_to_is_never_left_out() -> None:
+    text = (
+        "Thanks! Have you ever been to Italy? I had a blast there last month with Ana and Bob. How are you?"
+    )
+    assert excerpt(text) == "Have you ever been to Italy? I had a blast there last month with Ana and Bob."
+
+
+def test_a_name_stays_where_it_may_be_the_one_who_is_told_and_a_yes_or_no_always() -> None:
+    for opening in ("Hey Gina, you", "Yes, we", "No, they", "So Berlin, which we"):
+        text = f"{opening} move the Lisbon cluster to the new provider in March, with Ana and with Bob."
+        assert excerpt(text) == text
+
+
 def test_a_short_text_and_a_text_without_any_telling_sentence_are_shown_whole() -> None:
     short = "Hello! Ana lives in Lisbon."
     assert len(short) <= SHORT
@@ -44,10 +65,10 @@ def test_a_short_text_and_a_text_without_any_telling_sentence_are_shown_whole() 
 
 
 @given(st.text(max_size=400))
-def test_it_is_made_of_whole_sentences_in_order_and_stays_the_same(text: str) -> None:
+def test_it_is_made_of_sentences_in_order_but_for_their_openings(text: str) -> None:
     shown = excerpt(text)
     if shown != text:
         rest = iter(sentences(text))
-        assert all(any(part == other for other in rest) for part in sentences(shown))
+        assert all(any(other.endswith(part) for other in rest) for part in sentences(shown))
         assert excerpt(shown) == shown or len(excerpt(shown)) < len(shown)
     assert bool(shown.strip()) == bool(text.strip())

@@ -24,6 +24,13 @@ def fact(number: int, **fields: Any) -> Candidate:
     return candidate(f"{number:04}", text, **fields)
 
 
+def equals() -> tuple[Candidate, Candidate]:
+    """Return two memories that are worth the same, the first of which gets the line for its id."""
+    return candidate("a", "Ana keeps bees.", line_length=100), candidate(
+        "b", "Bob grows figs.", line_length=100
+    )
+
+
 def plan(candidates: list[Candidate], characters: int = 1000, **room: Any) -> Plan:
     return solve(candidates, score(candidates, newest=NEWEST), room=Room(characters=characters, **room))
 
@@ -103,9 +110,9 @@ def test_the_same_memories_in_any_order_give_the_same_lines(candidates: list[Can
 
 
 def test_of_equals_the_used_one_gets_the_line() -> None:
-    shown, used = fact(1, exposure=1.0, line_length=100), fact(2, exposure=1.0, uses=1, line_length=100)
-    used = replace(used, text=shown.text.replace("0001", "0002"))
-    assert plan([shown, used], 100).chosen == (used.id,)
+    shown, used = equals()
+    assert plan([shown, used], 100).chosen == (shown.id,)
+    assert plan([replace(shown, exposure=1.0), replace(used, exposure=1.0, uses=1)], 100).chosen == (used.id,)
 
 
 def test_noise_gets_no_line_whatever_the_room_and_use() -> None:
@@ -183,12 +190,19 @@ def test_texts_that_differ_in_a_number_both_stand() -> None:
 
 
 def test_a_line_that_stands_gives_way_only_to_one_that_is_clearly_better() -> None:
-    pair = [fact(1, line_length=100), fact(2, line_length=100)]
-    scored = score(pair, newest=NEWEST).p
-    other, better = (pair[i] for i in scored.argsort())
-    standing = replace(other, incumbent=True)
-    assert plan([better, standing], 100).chosen == (other.id,)
-    assert plan([replace(better, uses=5), standing], 100).chosen == (better.id,)
+    other, standing = equals()
+    standing = replace(standing, incumbent=True)
+    assert plan([other, standing], 100).chosen == (standing.id,)
+    assert plan([replace(other, uses=1), standing], 100).chosen == (other.id,)
+
+
+def test_a_line_that_is_nearly_certain_gives_way_too() -> None:
+    text = 'In May 2024 we named the 3 cats "Ubu", Momo and Kiki, and Pablo adopted them in Quito.'
+    standing = candidate("0001", text, line_length=100, incumbent=True)
+    other = fact(2, line_length=100)
+    assert score([standing, other], newest=NEWEST).p[0] > 0.9
+    assert plan([standing, other], 100).chosen == (standing.id,)
+    assert plan([standing, replace(other, uses=30, exposure=9.0)], 100).chosen == (other.id,)
 
 
 def test_at_most_a_quarter_of_the_lines_leaves_at_once() -> None:

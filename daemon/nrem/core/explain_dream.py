@@ -8,7 +8,7 @@ from typing import Any
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import Gathered, gather
 from nrem.errors import Conflict
-from nrem.policy import dreaming, prior, projection
+from nrem.policy import dreaming, projection
 from nrem.policy.dreaming import Candidate, obstacle
 from nrem.policy.noise import noise
 from nrem.policy.projection import Plan
@@ -91,7 +91,7 @@ class _Trial:
         self._gathered = gathered
         self._candidate = candidate
         self._others = [c for c in gathered.candidates if c.incumbent or c.id in chosen]
-        self._background = prior.count([c.text for c in gathered.candidates])
+        self._background = dreaming.compare(gathered.candidates)
 
     def succeeds(self, **changes: Any) -> bool:
         """Tell whether the memory would have a line if it were so."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nrem.model import Kind, Role
 from nrem.policy import prior
 
-VERSION = 2
+VERSION = 3
 """Raised with every change of what it returns."""
 
 KINDS = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.CONVERSATION})
@@ -118,16 +118,31 @@ class Scores:
         return Score(id=self.ids[place], p=float(self.p[place]), terms=terms)
 
 
-def score(
-    candidates: Sequence[Candidate], *, newest: int, background: prior.Background | None = None
-) -> Scores:
+@dataclass(frozen=True, slots=True)
+class Background:
+    """What the texts of a scope say of each other."""
+
+    rarities: Mapping[str, float]
+    news: Mapping[str, float]
+    """How much of each memory's text was new when it was told, by id."""
+
+
+def compare(candidates: Iterable[Candidate]) -> Background:
+    """Return how rare each word of some texts is, and how much of each text is new."""
+    told = sorted(candidates, key=lambda candidate: (candidate.created_at, candidate.id))
+    counts = prior.count([candidate.text for candidate in told])
+    rarities = counts.rarities()
+    news = counts.news(rarities)
+    return Background(rarities, {candidate.id: new for candidate, new in zip(told, news, strict=True)})
+
+
+def score(candidates: Sequence[Candidate], *, newest: int, background: Background | None = None) -> Scores:
     """Return P(needed again) of each candidate; `newest` is the scope's newest organic event.
 
-    Without a background, how rare a word is comes from the candidates' own texts.
+    Without a background, how rare and how new a word is comes from the candidates' own texts.
     """
-    texts = [candidate.text for candidate in candidates]
-    rarities = (background if background is not None else prior.count(texts)).rarities()
-    terms = prior.terms(texts, rarities)
+    known = background if background is not None else compare(candidates)
+    terms = prior.terms([c.text for c in candidates], known.rarities, [known.news[c.id] for c in candidates])
     worth = np.sum(list(terms.values()), axis=0)
     terms["kind or category"] = np.maximum([_floor(candidate) for candidate in candidates] - worth, 0)
     terms["importance"] = IMPORTANCE_WEIGHT * _column(
@@ -140,7 +155,7 @@ def score(
     terms["wrong"] = WRONG_WEIGHT * np.log1p(_column(c.wrongs for c in candidates))
     total = np.sum(list(terms.values()), axis=0)
     return Scores(
-        ids=tuple(c.id for c in candidates), p=1 / (1 + np.exp(-total)), terms=terms, rarities=rarities
+        ids=tuple(c.id for c in candidates), p=1 / (1 + np.exp(-total)), terms=terms, rarities=known.rarities
     )
 
 

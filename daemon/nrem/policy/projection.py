@@ -20,7 +20,8 @@ from nrem.policy.noise import noise
 LENGTH_POWER = 0.5
 """How much a line's length counts against it: from 0.25 to 1 recall is about equal, and precision falls."""
 INCUMBENCY = 1.15
-"""A line that stands gives way only to one that is worth this much more."""
+"""A line that stands counts with its odds times this. Not with P, or what is nearly certain would never give
+way, however often others are used."""
 LOSS = 0.25
 """The share of lines that may leave in one sweep because others are worth more."""
 LEAST = 0.01
@@ -131,7 +132,7 @@ class _Table:
         lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
         boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
         self.worth = scores.p / lengths**LENGTH_POWER
-        self.values = self.worth * boost
+        self.values = self.worth * boost / (1 + (boost - 1) * scores.p)
         able = [i for i in range(len(candidates)) if i not in self.against]
         self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
         self._weighed: dict[int, dict[str, float]] = {}

@@ -79,6 +79,18 @@ NEGATIONS = _words(
     """
 )
 
+POINTING = _words("there there's it it's that that's this they they're them those these he he's she she's")
+"""What, at the beginning of a sentence, stands for something that the sentence before it named."""
+
+GREETING = re.compile(r"(?i:hey|hi|hello|thanks|thank you)(?:,? [A-Z][^\W_]+)(?:,| [-\u2013\u2014]+) +(?=\S)")
+"""A greeting by name in front of a sentence."""
+OPENER = re.compile(
+    r"(?:(?:oh|ooh|wow|well|hey|hi|hello|thanks|thank you|anyway|btw|by the way|aww?|whoa|woah|haha|lol|so"
+    r"|guess what)(?:,| [-\u2013\u2014]+) +(?:and )?)+(?=\S)",
+    re.IGNORECASE,
+)
+"""Words in front of a sentence that say nothing; yes and no are not among them, for they may answer."""
+
 EMPTY = SMALL_TALK | _FILLER
 """Words that tell nothing by themselves."""
 
@@ -99,8 +111,7 @@ def is_english(words: frozenset[str] | set[str], text: str) -> bool:
     """Tell whether the lists speak a text's language; a text without any hint counts as English."""
     if not text.isascii() and 2 * len(_LATIN.findall(text)) < sum(c.isalpha() for c in text):
         return False
-    foreign = len(words & _FOREIGN)
-    return foreign == 0 or len(words & _ENGLISH_HINTS) >= foreign
+    return words.isdisjoint(_FOREIGN) or len(words & _ENGLISH_HINTS) >= len(words & _FOREIGN)
 
 
 def sentences(text: str) -> list[str]:
