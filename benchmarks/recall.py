@@ -108,10 +108,16 @@ def _conversation(entry: dict[str, object]) -> Conversation:
 # Arms
 
 
+def _circumstances(turn: Turn) -> dict[str, str]:
+    return {"user": turn.user, "session": turn.session, "created_at": turn.at.isoformat()}
+
+
 class Store:
     """All conversations in one real store, each under its own agent."""
 
-    def __init__(self, home: Path, conversations: Sequence[Conversation], embedder: Embedder) -> None:
+    def __init__(
+        self, home: Path, conversations: Sequence[Conversation], embedder: Embedder, *, bare: bool = False
+    ) -> None:
         self._app = App.open(home, create=True, embedder=embedder)
         self._places: dict[str, int] = {}
         for conversation in track(conversations, "Storing", transient=True):
@@ -119,10 +125,9 @@ class Store:
             call(self._app, CALLER, "add_agent", {"agent": agent})
             for start in range(0, len(conversation.turns), 500):
                 batch = [
-                    {"content": t.text, "kind": "message", "user": t.user, "session": t.session,
-                     "created_at": t.at.isoformat()}
-                    for t in conversation.turns[start : start + 500]
-                ]  # fmt: skip
+                    {"content": turn.text, "kind": "message"} | ({} if bare else _circumstances(turn))
+                    for turn in conversation.turns[start : start + 500]
+                ]
                 stored = call(self._app, CALLER, "remember_many", {"agent": agent, "memories": batch})
                 for i, memory in enumerate(stored["memories"]):
                     self._places[memory["id"]] = start + i
@@ -263,6 +268,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
     parser.add_argument("--embedders", default="local:wordllama-256,minilm:all-MiniLM-L6-v2-int8")
+    parser.add_argument("--bare", action="store_true", help="store turns without user, session and time")
     parser.add_argument("--json", type=Path, help="also write the figures here")
     options = parser.parse_args()
     conversations = load(options.data)
@@ -277,7 +283,7 @@ def main() -> None:
             print(f"{identity}: left out, {error.message}")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            store = Store(Path(folder) / "home", conversations, embedder)
+            store = Store(Path(folder) / "home", conversations, embedder, bare=options.bare)
             plain = Plain(conversations, embedder)
             arms: dict[str, Arm] = {
                 "plain FTS5 BM25": plain.bm25,

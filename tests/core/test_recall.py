@@ -104,6 +104,15 @@ def test_a_turn_is_found_by_the_turns_beside_it(call: Call, texts: Texts) -> Non
     assert sorted(found[1:]) == ["And with whom?", "Where did you go?", "With Eva"]
 
 
+def test_so_is_a_turn_without_a_session_but_no_other_memory(call: Call, texts: Texts) -> None:
+    for kind in ("message", "episodic"):
+        for content in (f"{kind}: Where did you go?", f"{kind}: To the lighthouse"):
+            fill(call, content, kind=kind)
+    found = texts("lighthouse", mode="keyword", kinds=["message", "episodic"])
+    assert sorted(found[:2]) == ["episodic: To the lighthouse", "message: To the lighthouse"]
+    assert found[2:] == ["message: Where did you go?"]
+
+
 @pytest.mark.rows(39)
 def test_vector_mode_ranks_by_meaning_alone(call: Call, texts: Texts) -> None:
     fill(call, "alpha beta gamma", "alpha beta", "delta")

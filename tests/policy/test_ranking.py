@@ -177,6 +177,18 @@ def test_an_answered_question_ranks_below_its_answer() -> None:
     assert parts["asks"].tolist() == [-0.1, 0, 0]  # nothing follows the third, so nothing answers it
 
 
+def test_the_row_that_opens_a_conversation_counts_a_little_more() -> None:
+    """Not if it is shorter than the rows of conversations are on average, and not if nothing follows."""
+    beside = one_session(5)
+    beside[3:] = -1
+    lengths = np.array([10, 11, 9, 90, 90], dtype=np.int32)
+    scope = rows(5, neighbours=beside, lengths=lengths)
+    assert score(scope, question(term(2))).parts["opens"].tolist() == [0.07, 0, 0, 0, 0]
+    greeting = replace(scope, lengths=lengths - np.array([1, 0, 0, 0, 0], dtype=np.int32))
+    assert not score(greeting, question(term(2))).parts["opens"].any()
+    assert "opens" not in score(rows(5), question(term(2))).parts
+
+
 def test_a_sessions_share_of_the_terms() -> None:
     """A row outside of any session is one of its own; where there are no sessions there is no such part."""
     asked = question(term(0), term(1), term(3))

@@ -67,6 +67,25 @@ def test_words_in_two_spellings_share_their_terms() -> None:
 
 
 @pytest.mark.rows(38)
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("she bought a bike", "buying bikes"),
+        ("two men, five women and their wives", "two man five woman wife"),
+        ("Mum and the kids", "mother's children"),
+        ("my favourite colour", "favorite colors"),
+        ("pics of the neighbours", "picture of a neighbor"),
+    ],
+)
+def test_forms_that_no_stemmer_brings_together_share_their_term(left: str, right: str) -> None:
+    assert set(for_query(right)) <= set(for_query(left))
+
+
+def test_forms_that_are_other_words_too_stay_as_they_are() -> None:
+    assert not {*for_query("leaves"), *for_query("lay")} & {*for_query("leaf"), *for_query("lie")}
+
+
+@pytest.mark.rows(38)
 def test_chinese_is_indexed_by_characters_and_pairs_and_asked_for_by_pairs() -> None:
     assert for_index("机器学") == ["机", "器", "学", "机器", "器学"]
     assert for_query("机器学") == ["机器", "器学"]

@@ -56,9 +56,10 @@ def change(call: Call, chance: random.Random, ids: list[str], i: int) -> None:
         given = {
             "content": f"note {i} {chance.choice('abc')}",
             "kind": chance.choice(["message", "episodic", "semantic"]),
-            "session": chance.choice([None, "s1", "s2"]),
+            "session": chance.choice([None, None, "s1", "s2"]),
+            "room": chance.choice([None, "r1"]),
             "user": chance.choice([None, "Luis", "Ana"]),
-            "created_at": chance.randrange(1_000_000, 2_000_000),
+            "created_at": chance.randrange(1_000_000, 20_000_000),
             "importance": chance.random(),
         }
         body = {name: value for name, value in given.items() if value is not None}
@@ -115,6 +116,28 @@ def test_neighbours_are_the_turns_beside_it_in_time_whatever_came_first(app: App
     assert matrix.neighbours[turn[3]].tolist() == [turn[1], turn[2], turn[4], turn[5]]
     assert matrix.neighbours[turn[1]].tolist() == [-1, -1, turn[2], turn[3]]
     assert matrix.neighbours[5].tolist() == [-1, -1, -1, -1]
+
+
+def test_turns_without_a_session_stand_beside_those_of_the_same_half_hour_and_room(
+    app: App, call: Call
+) -> None:
+    minutes = [0, 10, 30, 55, 200]
+    for at in minutes:
+        call("remember", agent="ana", content=f"turn {at}", kind="message", created_at=at * 60_000)
+    for given in ({"room": "r"}, {"session": "s"}, {"kind": "episodic"}, {"kind": "semantic"}):
+        call(
+            "remember", agent="ana", **{"content": "x", "kind": "message", "created_at": 5 * 60_000, **given}
+        )
+    matrix = fresh(app)
+    assert matrix.neighbours[: len(minutes)].tolist() == [
+        [-1, -1, 1, 2],
+        [-1, 0, 2, -1],
+        [0, 1, 3, -1],
+        [-1, 2, -1, -1],
+        [-1, -1, -1, -1],
+    ]
+    assert (matrix.neighbours[len(minutes) : matrix.count] == -1).all()
+    assert (matrix.sessions[: len(minutes)] == -1).all()
 
 
 @pytest.mark.rows(39)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nrem.policy.terms import STOP_WORDS, fold, for_index
 
-VERSION = 1
+VERSION = 2
 """Raised with every change of what it returns."""
 
 COMMON_SHARE = 0.15  # a term in more of the scope's rows than this says nothing about one of them
@@ -31,6 +31,7 @@ CONTEXT = 0.5  # a term in the row's own context field
 DENSE_TERMS = 3  # the cosine weighs as much as this many found terms, so less the more a question says
 SESSION_WEIGHT = 0.1  # the share of the question's terms that occur anywhere in the row's session
 ASKING_WEIGHT = -0.1  # the row asks, and the next one may answer: people look for the answer
+OPENING_WEIGHT = 0.07  # the row opens its session: what is new or wanted is mostly told first
 NAME_WEIGHT = 0.2  # the row is by the one user whom the question names
 DATE_WEIGHT = 0.5  # the row dates from the time the question speaks of
 WEEK = 7 * 86_400_000
@@ -110,6 +111,18 @@ class Rows:
         if self.asks is None or not self.asks.any():
             return None
         return np.where(self.asks & (self.neighbours[:, 2] >= 0), ASKING_WEIGHT, 0.0)
+
+    @cached_property
+    def opening(self) -> Floats | None:
+        """What each row is worth for opening a conversation; None = none opens any.
+
+        It has to be of average length at least, or a greeting would count.
+        """
+        before, after = self.neighbours[:, 1] >= 0, self.neighbours[:, 2] >= 0
+        opens = after & ~before
+        if not opens.any():
+            return None
+        return np.where(opens & (self.lengths >= self.lengths[before | after].mean()), OPENING_WEIGHT, 0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +274,8 @@ def _default(
         parts["dense"] = share * _spread(cosines, known)
     if rows.asking is not None:
         parts["asks"] = rows.asking
+    if rows.opening is not None:
+        parts["opens"] = rows.opening
     if len(question.named) == 1:
         parts["name"] = np.where(rows.users == next(iter(question.named)), NAME_WEIGHT, 0.0)
     if question.windows:

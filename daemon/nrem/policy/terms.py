@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 2
+VERSION = 3
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64
@@ -49,8 +49,9 @@ STOP_WORDS = frozenset(
     """.split()
 )
 
-# English verbs whose forms no stemmer brings together; forms that are other words too (lay, bore, bound) are
-# not here, and neither are those that are stop words.
+# English words whose forms no stemmer brings together: verbs, plurals, parents and children, short forms and
+# British spellings. Forms that are other words too (lay, bound, leaves) are not here, and neither are those
+# that are stop words.
 _IRREGULAR = {
     form: base
     for base, *forms in (
@@ -74,7 +75,17 @@ _IRREGULAR = {
     teach taught, tear tore torn, tell told, think thought, throw threw thrown, understand understood,
     undertake undertook undertaken, wake woke woken, wear wore worn, weave wove woven, weep wept, win won,
     withdraw withdrew withdrawn, write wrote written, overcome overcame, rebuild rebuilt, retake retook
-    retaken, rewrite rewrote rewritten
+    retaken, rewrite rewrote rewritten,
+    calf calves, child children kid kids, foot feet, goose geese, half halves, knife knives, loaf loaves, man
+    men, mouse mice, person people, scarf scarves, shelf shelves, thief thieves, tooth teeth, wife wives, wolf
+    wolves, woman women,
+    father dad dads daddy papa, grandfather grandad grandads granddad granddads grandpa grandpas, grandmother
+    grandma grandmas granny grannies, mother mama mom moms mommy mum mums,
+    birthday bday, christmas xmas, favorite fav fave faves favs favourite favourites, phone telephone
+    telephones, photo photograph photographs, picture pic pics, refrigerator fridge fridges, television tv
+    tvs, center centre centres, color colour coloured colours, gray grey, neighbor neighbour neighbours,
+    neighborhood neighbourhood, organize organise organised organising, realize realise realised, theater
+    theatre theatres
     """.split(",")
     )
     for form in forms

@@ -24,7 +24,7 @@ from nrem.store.words import ASKED_OFTEN, MOST_ROWS, Words
 
 KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.value]})
-"""Kinds whose neighbours in a session say something about them."""
+"""Kinds whose neighbours in a session say something about them; a message's also without a session."""
 
 ONLY_WHEN_ASKED = [KINDS[Kind.MESSAGE.value], KINDS[Kind.DOCUMENT.value]]
 """Turns drown what was learned from them, and a document's chunks stand for it."""
@@ -36,10 +36,15 @@ RELOAD_OVER = 2000
 MOST_HITS = 1000
 """Memories that were hits, kept for the next question."""
 WORDS_BYTES = 1000
+PAUSE = 30 * 60_000
+"""Turns without a session that are no further apart than this belong to one conversation."""
 NEVER = np.iinfo(np.int64).max
 
+Talk = tuple[str | None, str | None]
+"""A session, or else the room of turns that came without one: rows that may stand beside each other."""
+
 _ROW = (
-    "select m.rowid, m.kind, m.terms, m.user_id, m.session_id, m.created_at, m.expires_at,"
+    "select m.rowid, m.kind, m.terms, m.user_id, m.session_id, m.room_id, m.created_at, m.expires_at,"
     " m.superseded_by is not null, m.importance, m.confidence, m.id, m.context is not null,"
     " iif(m.content glob :asking, m.content, ''), v.embedding from memories m"
     " left join vec_memories v on v.memory = m.rowid and v.embedder = :embedder"
@@ -89,9 +94,9 @@ class Matrix:
         self._asked = 0
         self._hits: dict[int, Memory] = {}
         self._places: dict[str, int] = {}
-        self._sessions: dict[str, list[int]] = {}
+        self._talks: dict[Talk, list[int]] = {}
         self._session_numbers: dict[str, int] = {}
-        self._session_of: dict[int, str] = {}
+        self._talk_of: dict[int, Talk] = {}
         self._room = capacity
         for name, dtype, empty in _ARRAYS:
             setattr(self, name, np.full(capacity, empty, dtype=dtype))
@@ -231,7 +236,7 @@ class Matrix:
             "select distinct subject from events where scope = ? and seq > ? and op like 'memory.%'",
             (self.scope, self.seq),
         ).fetchall()
-        touched: set[str] = set()
+        touched: set[Talk] = set()
         new = []
         for (id,) in changed:
             row = db.execute(
@@ -240,7 +245,7 @@ class Matrix:
             ).fetchone()
             place = self._places.get(id)
             if place is not None:
-                touched |= self._leave_session(place)
+                touched |= self._leave_talk(place)
                 if row is None or row[0] != self.rowids[place]:
                     self._drop(place, id)
                     place = None
@@ -278,7 +283,7 @@ class Matrix:
         while batch := cursor.fetchmany(1000):
             for row in batch:
                 self._put(self._new_place(row[0]), row)
-        self._link(set(self._sessions))
+        self._link(set(self._talks))
         self.seq, self.vector_generation = seq, vector_generation
 
     def _new_place(self, rowid: int) -> int:
@@ -304,14 +309,15 @@ class Matrix:
             self.vectors = vectors
         self._room = capacity
 
-    def _put(self, place: int, row: tuple[Any, ...]) -> set[str]:
-        """Write a row to its place; return the session it now stands in."""
+    def _put(self, place: int, row: tuple[Any, ...]) -> set[Talk]:
+        """Write a row to its place; return the talk it is now part of."""
         (
             _,
             kind,
             terms,
             user,
             session,
+            room,
             created,
             expires,
             superseded,
@@ -342,12 +348,14 @@ class Matrix:
         if self.vectors is not None:
             self.vectors[place] = np.frombuffer(embedding, dtype=np.float32) if fits else 0
         self._places[id] = place
-        if session is None or KINDS[kind] not in IN_SESSION_ORDER:
+        if KINDS[kind] not in IN_SESSION_ORDER or (session is None and kind != Kind.MESSAGE.value):
             return set()
-        self._session_of[place] = session
-        self.sessions[place] = self._session_numbers.setdefault(session, len(self._session_numbers))
-        bisect.insort(self._sessions.setdefault(session, []), place, key=self._when)
-        return {session}
+        if session is not None:
+            self.sessions[place] = self._session_numbers.setdefault(session, len(self._session_numbers))
+        talk = (session, None) if session is not None else (None, room)
+        self._talk_of[place] = talk
+        bisect.insort(self._talks.setdefault(talk, []), place, key=self._when)
+        return {talk}
 
     def _drop(self, place: int, id: str) -> None:
         self.alive[place] = False
@@ -364,22 +372,25 @@ class Matrix:
             [memory] = self.memories(db, [place])
             self._words.put(place, search.entry(memory).content)
 
-    def _leave_session(self, place: int) -> set[str]:
+    def _leave_talk(self, place: int) -> set[Talk]:
         self.neighbours[place] = -1
         self.sessions[place] = -1
-        session = self._session_of.pop(place, None)
-        if session is None:
+        talk = self._talk_of.pop(place, None)
+        if talk is None:
             return set()
-        self._sessions[session].remove(place)
-        return {session}
+        self._talks[talk].remove(place)
+        return {talk}
 
     def _when(self, place: int) -> tuple[int, int]:
         return int(self.created[place]), place
 
-    def _link(self, sessions: set[str]) -> None:
-        """Tell the rows of some sessions who stands beside them."""
-        for session in sessions:
-            order = np.array(self._sessions.get(session, ()), dtype=np.int32)
+    def _link(self, talks: set[Talk]) -> None:
+        """Tell the rows of some talks who stands beside them."""
+        for talk in talks:
+            order = np.array(self._talks.get(talk, ()), dtype=np.int32)
             padded = np.concatenate([[-1, -1], order, [-1, -1]]).astype(np.int32)
-            for column, offset in enumerate((0, 1, 3, 4)):
-                self.neighbours[order, column] = padded[offset : offset + len(order)]
+            beside = np.stack([padded[offset : offset + len(order)] for offset in (0, 1, 3, 4)], axis=1)
+            if talk[0] is None:
+                apart = np.abs(self.created[beside] - self.created[order][:, None])
+                beside[apart > PAUSE] = -1
+            self.neighbours[order] = beside
