@@ -86,6 +86,7 @@ ChatProvider = Literal["", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
 TimeOfDay = Annotated[str, AfterValidator(_time_of_day)]
 RemoteUrl = Annotated[str, AfterValidator(_remote)]
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Section(BaseModel):
@@ -169,9 +170,21 @@ class Chat(Endpoint):
     daily_tokens: Limit = Field(200_000, description="Most tokens a day, asked and answered, or none.")
 
 
+class Weights(_Section):
+    cosine: Weight = Field(0.5, description="How much a cosine of 1 counts in profile agentos.")
+    keyword: Weight = Field(0.25, description="How much having all of the question's terms counts.")
+    recency: Weight = Field(0.1, description="How much being new counts.")
+    importance: Weight = Field(0.1, description="How much an importance of 1 counts.")
+    confidence: Weight = Field(0.05, description="How much a confidence of 1 counts.")
+    half_life_days: float = Field(
+        7.0, gt=0, allow_inf_nan=False, description="Days after which being new counts half."
+    )
+
+
 class Recall(_Section):
     profile: Literal["default", "agentos"] = Field("default", description="How hits are scored.")
     retention_days: Limit = Field(180, description="Days for which the record of a recall is kept, or none.")
+    agentos: Weights = Field(Weights(), description="What counts how much in profile agentos.")
 
 
 class Time(_Section):
@@ -252,4 +265,6 @@ class Config(_Section):
     def fingerprint(self) -> str:
         """What two configurations have in common when they answer the same; secrets do not go into it."""
         decides = self.model_dump_json(include=_DECIDING)
+        if self.recall.agentos != Weights():
+            decides += self.recall.agentos.model_dump_json()
         return hashlib.sha256(decides.encode()).hexdigest()[:16]

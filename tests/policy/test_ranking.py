@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from nrem.policy import ranking
 from nrem.policy.ranking import Mode, Profile, Question, Rows, Scores, Term
+from nrem.sections import Weights
 
 NONE = np.empty(0, dtype=np.int32)
 MODES = list(Mode)
@@ -232,6 +233,20 @@ def test_agentos_by_hand() -> None:
             -0.10 + 0.25 * 2 / 4 + 0.10 + 0.05 + 0.05,
         ]
     )
+
+
+@pytest.mark.rows(41, 42)
+def test_the_weights_and_the_half_life_of_agentos_can_be_set() -> None:
+    scope = rows(
+        1,
+        created=np.array([0], dtype=np.int64),
+        importance=np.array([0.5], dtype=np.float32),
+        confidence=np.array([0.25], dtype=np.float32),
+    )
+    asked = question(term(0), term(), cosines=[0.5], now=2 * WEEK)
+    weights = Weights(cosine=1, keyword=2, recency=4, importance=8, confidence=16, half_life_days=14)
+    scores = ranking.score(scope, asked, None, mode=Mode.HYBRID, profile=Profile.AGENTOS, weights=weights)
+    assert scores.total == pytest.approx([0.5 + 2 / 2 + 4 / 2 + 4 + 4], abs=1e-9)
 
 
 def test_agentos_needs_evidence_too() -> None:

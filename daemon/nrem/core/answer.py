@@ -170,7 +170,9 @@ def _find(
         asked, eligible = _above_threshold(request, asked, cosines, eligible)
         profile = Profile(request.profile or settings.recall.profile)
         rows = matrix.rows()
-        scores = ranking.score(rows, question, eligible, mode=asked.mode, profile=profile)
+        scores = ranking.score(
+            rows, question, eligible, mode=asked.mode, profile=profile, weights=settings.recall.agentos
+        )
         best = ranking.order(rows, scores, _candidates(request))
         memories = matrix.memories(db, best.tolist())
         kept = _pack(memories, request)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nrem.policy.terms import STOP_WORDS, fold, for_index
+from nrem.sections import Weights
 
 VERSION = 2
 """Raised with every change of what it returns."""
@@ -34,7 +35,8 @@ ASKING_WEIGHT = -0.1  # the row asks, and the next one may answer: people look f
 OPENING_WEIGHT = 0.07  # the row opens its session: what is new or wanted is mostly told first
 NAME_WEIGHT = 0.2  # the row is by the one user whom the question names
 DATE_WEIGHT = 0.5  # the row dates from the time the question speaks of
-WEEK = 7 * 86_400_000
+DAY = 86_400_000
+USUAL = Weights()
 
 # What a row lends to the rows 2 before, 1 before, 1 after, 2 after it: if it states, if it asks.
 _LENT = np.array([[AFTER, AFTER, BEFORE, BEFORE], [AFTER, AFTER, ANSWERED, BEFORE]])
@@ -203,8 +205,19 @@ def count_users(
     return counted
 
 
-def score(rows: Rows, question: Question, eligible: Mask | None, *, mode: Mode, profile: Profile) -> Scores:
-    """Score every row of the scope; `eligible` says which ones filters leave, None = all."""
+def score(
+    rows: Rows,
+    question: Question,
+    eligible: Mask | None,
+    *,
+    mode: Mode,
+    profile: Profile,
+    weights: Weights = USUAL,
+) -> Scores:
+    """Score every row of the scope; `eligible` says which ones filters leave, None = all.
+
+    The weights are those of profile agentos.
+    """
     terms = () if mode is Mode.VECTOR else question.terms
     terms = tuple(term for term in terms if len(term.places) or len(term.context))
     cosines = None if mode is Mode.KEYWORD else question.cosines
@@ -214,7 +227,8 @@ def score(rows: Rows, question: Question, eligible: Mask | None, *, mode: Mode, 
     if cosines is None or not known.any():
         cosines = None
     if profile is Profile.AGENTOS:
-        parts = _agentos(rows, question, cosines, known, asked=() if mode is Mode.VECTOR else question.terms)
+        asked = () if mode is Mode.VECTOR else question.terms
+        parts = _agentos(rows, question, cosines, known, asked=asked, weights=weights)
         hits = known | (parts["lexical"] > 0)
     else:
         parts = _default(rows, question, terms, cosines, known)
@@ -346,17 +360,18 @@ def _agentos(
     known: Mask,
     *,
     asked: tuple[Term, ...],
+    weights: Weights,
 ) -> dict[str, Floats]:
     """Weigh as AgentOS does; the keyword share counts the question's terms that a row has, each once."""
     found = np.zeros(len(rows.lengths))
     for term in asked:
         found[term.places] += 1
         found[term.context] += 1
-    age = np.maximum(question.now - rows.created, 0) / WEEK
-    parts = {"lexical": 0.25 * found / max(len(asked), 1)}
+    age = np.maximum(question.now - rows.created, 0) / (weights.half_life_days * DAY)
+    parts = {"lexical": weights.keyword * found / max(len(asked), 1)}
     if cosines is not None:
-        parts["dense"] = 0.50 * np.where(known, cosines, np.float32(0)).astype(np.float64)
-    parts["recency"] = 0.10 * np.exp2(-age)
-    parts["importance"] = 0.10 * rows.importance.astype(np.float64)
-    parts["confidence"] = 0.05 * rows.confidence.astype(np.float64)
+        parts["dense"] = weights.cosine * np.where(known, cosines, np.float32(0)).astype(np.float64)
+    parts["recency"] = weights.recency * np.exp2(-age)
+    parts["importance"] = weights.importance * rows.importance.astype(np.float64)
+    parts["confidence"] = weights.confidence * rows.confidence.astype(np.float64)
     return parts
