@@ -100,7 +100,7 @@ def test_every_call_is_written_down_with_hashes_and_no_text(app: App, provider: 
     assert (row["purpose"], row["model"], row["error"]) == ("tidy", "ollama:m", None)
     assert (row["input_tokens"], row["output_tokens"]) == (11, 7)
     assert row["output_hash"] == hashlib.sha256(provider.text.encode()).digest()
-    assert row["template"].startswith("tidy-2 ")
+    assert row["template"].startswith("tidy-3 ")
     assert json.loads(row["memory_ids"]) == ["a", "b", "c", "d", "e"]
     assert not any(note.text in str(row) for note in NOTES)
 

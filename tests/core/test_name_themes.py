@@ -110,7 +110,7 @@ def test_a_theme_has_its_name_beside_its_tags_wherever_it_is_shown(
 def test_lines_and_themes_are_asked_about_together(
     call: Call, provider: Provider, ids: list[str], diary: Diary
 ) -> None:
-    line = {"op": "rewrite", "ids": [ids[1]], "text": NOTES[1].replace("The pottery", "That pottery")}
+    line = {"op": "rewrite", "ids": [ids[1]], "text": NOTES[1].replace("The pottery", "Pottery")}
     provider.text = plan(theme(*ids, text="class of Marta"), line)
     answer = call("dream", agent="ana")["outcome"]
     [asked] = provider.asked
@@ -171,7 +171,7 @@ LIES: dict[str, Callable[[list[str]], dict[str, Any]]] = {
 def test_a_bad_name_is_dropped_alone_and_the_tags_stand(
     call: Call, provider: Provider, ids: list[str], diary: Diary, lie: str
 ) -> None:
-    line = {"op": "rewrite", "ids": [ids[1]], "text": NOTES[1].replace("The pottery", "That pottery")}
+    line = {"op": "rewrite", "ids": [ids[1]], "text": NOTES[1].replace("The pottery", "Pottery")}
     provider.text = plan(LIES[lie](ids), line)
     outcome = call("dream", agent="ana")["outcome"]
     assert outcome["themes"][0]["name"] is None

@@ -5,14 +5,15 @@ A name stands in the diary only. What fails a check is dropped alone; then the t
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nrem.policy import memory_doc, proposals
+from nrem.policy import memory_doc
 from nrem.policy.noise import noise
 from nrem.policy.proposals import Source
-from nrem.policy.wordlists import TIME_WORDS
+from nrem.policy.wordlists import GUARDS, TIME_WORDS
 
 Tags = tuple[str, str]
 LONGEST = 60
@@ -84,15 +85,33 @@ def _belongs(character: str) -> bool:
     return character in _SIGNS or character.isdecimal() or unicodedata.category(character)[0] in "LM"
 
 
+_NUMBER = re.compile(r"\d+(?:[.,:/-]\d+)*")
+_WORD = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
+_SHOWN = 20
+"""Characters of an invented number that a reason repeats."""
+_SMALL = 4
+"""Letters of a word that is too short to be what two texts are about."""
+
+
 def _invented(text: str, sources: Sequence[str]) -> str | None:
     """Return what a name says that its sources do not. It need not deny what they do: it leaves most out."""
     told = " ".join(sources)
-    words, known = proposals.words(text), set(proposals.words(told))
-    if proposals.negations(text) - proposals.negations(told):
-        return "it denies what its sources do not, or the other way round"
-    if (set(words) & TIME_WORDS) - known:
+    words, known = _words(text), _words(told)
+    if any(word in GUARDS or word.endswith(("n't", "n\u2019t")) for word in words - known):
+        return "it denies or limits what its sources do not"
+    if (words & TIME_WORDS) - known:
         return "it has a date that its sources do not have"
     # The first word too: a model is told to write small what is no name.
-    if {word.casefold() for word in proposals.as_written(text) if word != word.lower()} - known:
+    if {word.casefold() for word in _WORD.findall(text) if word != word.lower()} - known:
         return "it has a name that its sources do not have"
-    return proposals.strange(text, sources)
+    numbers = set(_NUMBER.findall(text)) - set(_NUMBER.findall(told))
+    if numbers:
+        return f"it has a number that its sources do not have: {min(numbers)[:_SHOWN]}"
+    long = {word for word in words if len(word) >= _SMALL} or words
+    if len(long & known) < len(long) / 2:
+        return "most of its words are not in its sources"
+    return None
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}

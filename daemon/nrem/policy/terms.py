@@ -132,7 +132,7 @@ def for_question(text: str) -> list[Word]:
     split = [(word, list(_split(word, single_characters=False))) for word in text.split()]
     only_stop_words = all(part in STOP_WORDS for _, parts in split for part in parts)
     return [
-        Word(word, tuple(_term(part) for part in parts if only_stop_words or part not in STOP_WORDS))
+        Word(word, tuple(stem(part) for part in parts if only_stop_words or part not in STOP_WORDS))
         for word, parts in split
     ]
 
@@ -151,7 +151,7 @@ def question_key(terms: Iterable[str], text: str) -> int:
 def _terms(text: str, *, single_characters: bool) -> list[str]:
     words = list(_split(text, single_characters))
     kept = [word for word in words if word not in STOP_WORDS]
-    return [_term(word) for word in kept or words]
+    return [stem(word) for word in kept or words]
 
 
 def _split(text: str, single_characters: bool) -> Iterator[str]:
@@ -180,7 +180,8 @@ def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
         yield word[start:]
 
 
-def _term(word: str) -> str:
+def stem(word: str) -> str:
+    """Return what a folded word is looked up by."""
     if not hasattr(_local, "stemmer"):
         _local.stemmer = Stemmer.Stemmer("english")
     stemmed: str = _local.stemmer.stemWord(_IRREGULAR.get(word, word)) if word.isascii() else word

@@ -127,3 +127,73 @@ def asks(sentence: str) -> bool:
 def is_small_talk(words: frozenset[str] | set[str]) -> bool:
     """Tell whether some words, taken together, say nothing."""
     return words <= EMPTY
+
+
+# What a model may do with a sentence goes by these (policy/wording).
+
+NEGATING = _words(
+    """
+    no not never none nobody nothing nowhere neither nor without kein keine keinen keinem keiner keines
+    nicht nichts nie niemals niemand niemanden niemandem weder ohne nunca jamás nadie nada ni sin ningún
+    ninguna ninguno tampoco ne pas jamais rien sans aucun aucune personne não nem sem non senza mai не нет
+    ни никогда никто ничего без нельзя 不 没 沒 无 無 非 勿 别 別 莫 未
+    """
+)
+
+GUARDS = NEGATING | _words(
+    """
+    must may might can could should shall would need needs needed require requires required stop stops
+    stopped only always if unless until till except but however before after when whenever while whereas
+    although though instead rather than else otherwise either both between then first seldom rarely
+    hardly barely almost nearly maybe perhaps probably possibly
+    allegedly supposedly said says say thinks thought claims claimed believes believed told asked asks
+    according because so that who whose whom whether or former formerly ex cannot
+
+    muss musst müssen darf dürfen kann können könnte soll sollen sollte nur immer wenn falls sofern bis
+    außer aber sondern doch bevor nachdem vor nach während obwohl statt anstatt sonst entweder
+    zwischen dann zuerst fast kaum selten vielleicht wahrscheinlich sagt sagte
+    meint glaubt laut weil dass welcher welche oder ehemals früher aufgehört
+
+    debe deben puede pueden podría debería hay solo sólo siempre si salvo excepto pero sino antes después
+    cuando mientras hasta aunque vez entre luego primero casi apenas raramente quizá
+    quizás tal probablemente dice dijo cree según porque que quien cuyo o u ya dejó
+
+    doit doivent peut peuvent seulement toujours sauf mais avant après quand lorsque jusque tandis lieu
+    entre presque rarement peut-être dit selon parce qui ou
+
+    должен должна должны может могут можно нужно надо только всегда если кроме пока до после когда перед
+    но или почти редко возможно сказал сказала говорит думает что который чтобы вместо чем
+
+    必 须 須 应 應 可 能 只 如 果 若 除 但 或 前 后 後 才 就 说 說
+    """
+)
+"""A sentence with one of these denies, limits, allows, orders or reports: half of it may say the opposite."""
+
+PLAIN = _words(
+    """
+    please also really actually now currently también ahora auch übrigens jetzt aussi maintenant также
+    сейчас теперь
+    """
+)
+"""Words that may be left out."""
+
+PRONOUNS = POINTING | _words(
+    """
+    him her his hers its their theirs this er sie ihn ihm ihr ihre él ella
+    ellos ellas suyo il elle ils elles он она оно они его её ее их
+    """
+)
+"""Words for what the sentence before has named."""
+
+AS_ROLE = _words("as als como comme")
+
+RELATIVE_DAYS = {
+    word: days
+    for days, named in (
+        (-1, "yesterday ayer gestern вчера"),
+        (0, "today hoy heute сегодня"),
+        (1, "tomorrow завтра"),
+    )
+    for word in named.split()
+}
+"""Days from the one on which it was said; "morgen", "mañana" and "hier" have another meaning too."""
