@@ -29,10 +29,26 @@ _OPTIONAL_MARKS = re.compile(
     "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
 )
 # Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions).
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
+_CLOSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff"
 )
+_UNSPACED = re.compile(f"[{_CLOSE}]+")
+# What ties words into one name: 1.2.3, user_id, foo-bar, a path, an address. Two in a row tie nothing
+# ("well... yes"), except for __ and ://.
+_IN_NAMES = r"_+|[.\u2010-]"
+_IN_PATHS = rf"{_IN_NAMES}|://|[:/\\@]"
+_TIES = frozenset("._-\u2010:/\\@")
+_LETTER = rf"[^ ._\u2010:/\\@{_CLOSE}-]"
+_TIED = (
+    re.compile(r"(?<!\d)\d++(?:[.:/\u2010-]\d++)+"),  # v1.2.3 has 1.2.3 too
+    *(re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:(?:{tie}){_LETTER}++)+") for tie in (_IN_NAMES, _IN_PATHS)),
+)
+_TIE = re.compile(_IN_PATHS)
+_TIE_INSIDE = re.compile(rf"\S(?:{_IN_PATHS})\S")  # most texts have none
+_BETWEEN_DIGITS = re.compile(rf"(?<=\d)(?:{_IN_PATHS})(?=\d)")
+_DOT = "\ua78f"
+"""A letter that looks like a dot and stands for a tie between digits: 1.2.3 is neither 123 nor 12.3."""
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s\b", re.IGNORECASE)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CAMEL_WORD = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*\b")
@@ -94,8 +110,11 @@ _IRREGULAR = {
 _local = threading.local()  # a Stemmer is not safe to share between threads
 
 
-class _Words(dict[int, int | str]):
-    """A str.translate table, filled as characters are met: what can stand in a word stays."""
+class _Kept(dict[int, int | str]):
+    """A str.translate table, filled as characters are met: what can stand in a word stays, and `besides`."""
+
+    def __init__(self, besides: Iterable[str] = ()) -> None:
+        super().__init__((ord(character), character) for character in besides)
 
     def __missing__(self, point: int) -> int | str:
         keep = unicodedata.category(chr(point))[0] in "LNM"
@@ -103,7 +122,8 @@ class _Words(dict[int, int | str]):
         return self[point]
 
 
-_words = _Words()
+_words = _Kept()
+_words_and_ties = _Kept(_TIES)
 
 
 def fold(text: str) -> str:
@@ -115,8 +135,21 @@ def fold(text: str) -> str:
 
 
 def for_index(text: str) -> list[str]:
-    """Return the terms of a memory, in order, repeats kept."""
-    return _terms(text, single_characters=True)
+    """Return the terms of a memory, words in order and then names, repeats kept."""
+    return [*_terms(text, single_characters=True), *names(text)]
+
+
+def names(text: str) -> list[str]:
+    """Return what is tied in a text, each written as one word: the number, the name, the whole path.
+
+    Words that are part of a name are words too, so names do not make a text longer.
+    """
+    folded = fold(_POSSESSIVE.sub("", text))
+    if not _TIE_INSIDE.search(folded):
+        return []
+    kept = folded.translate(_words_and_ties)
+    spans = dict.fromkeys(match.span() for pattern in _TIED for match in pattern.finditer(kept))
+    return [_term(_TIE.sub("", _BETWEEN_DIGITS.sub(_DOT, kept[start:end]))) for start, end in spans]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,14 +165,17 @@ def for_question(text: str) -> list[Word]:
     split = [(word, list(_split(word, single_characters=False))) for word in text.split()]
     only_stop_words = all(part in STOP_WORDS for _, parts in split for part in parts)
     return [
-        Word(word, tuple(_term(part) for part in parts if only_stop_words or part not in STOP_WORDS))
+        Word(
+            word,
+            (*(_term(part) for part in parts if only_stop_words or part not in STOP_WORDS), *names(word)),
+        )
         for word, parts in split
     ]
 
 
 def for_query(text: str) -> list[str]:
     """Return the distinct terms of a question, in order."""
-    return list(dict.fromkeys(_terms(text, single_characters=False)))
+    return list(dict.fromkeys([*_terms(text, single_characters=False), *names(text)]))
 
 
 def question_key(terms: Iterable[str], text: str) -> int:
