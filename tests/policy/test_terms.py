@@ -33,8 +33,10 @@ WORDS = {
     "full width": ("ＡＢＣ１２３", ["abc123"]),
     "hebrew points": ("שָׁלוֹם", ["שלום"]),
     "arabic vowels": ("مُحَمَّد", ["محمد"]),
-    "devanagari keeps its marks": ("हिन्दी", ["हिन्दी"]),
-    "cyrillic": ("Ещё ёлка", ["еще", "елка"]),
+    "devanagari keeps its marks": ("हिन्दी", ["हिन्द"]),
+    "cyrillic": ("Ещё ёлка ёлки", ["ещ", "елк", "елк"]),
+    "a breve that is part of the letter": ("Музей в музее", ["муз", "в", "муз"]),
+    "korean": ("서울에서", ["서", "울", "에", "서", "서울", "울에", "에서"]),
     "emoji": ("👍 👩\u200d👩\u200d👧 🇦🇹 ok", ["ok"]),
     "punctuation only": ("?! … --", []),
     "nothing": ("", []),
@@ -92,6 +94,40 @@ def test_a_name_in_camel_case_has_itself_and_its_parts(text: str, terms: list[st
 def test_a_name_is_found_as_one_word(asked: str, stored: str) -> None:
     joined = names(asked) or for_query(asked)[:1]
     assert not set(joined).isdisjoint(for_index(stored))
+
+
+@pytest.mark.rows(38)
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "ключ ключи ключами",
+        "синий синем синих",
+        "κλειδί κλειδιά",
+        "πόλη πόλεις",
+        "مفتاح المفتاح",
+        "किताब किताबें",
+        "दोस्त दोस्तों",
+        "வீடு வீட்டில்",
+        "բանալի բանալիներ",
+        "llave llaves",
+        "réunion réunions",
+    ],
+)
+def test_forms_of_a_word_share_its_term(forms: str) -> None:
+    assert len(for_query(forms)) == 1
+
+
+@pytest.mark.rows(38)
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("서울", "루이스는 서울에서 커피를 마신다"),
+        ("집", "집에서 잔다"),
+        ("비밀번호", "서버의 비밀번호를 바꿨다"),
+    ],
+)
+def test_a_korean_word_is_found_with_its_particles(asked: str, stored: str) -> None:
+    assert set(for_query(asked)) <= set(for_index(stored))
 
 
 @pytest.mark.rows(38)

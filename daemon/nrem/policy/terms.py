@@ -17,21 +17,22 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 3
+VERSION = 4
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64
 """Characters of a term that count; longer runs (base64, hashes glued together) are cut."""
 
 # Accents and vowel points that people leave out when they type (Latin, Greek and Cyrillic, Hebrew, Arabic),
-# and the marks that choose the picture of an emoji.
+# and the marks that choose the picture of an emoji. The breve of \u0439 is part of the letter.
 _OPTIONAL_MARKS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
+    "(?<!\u0438)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
 )
-# Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions).
+# Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions); and
+# Hangul, whose particles are not set off from the word before them.
 _CLOSE = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff"
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+    "\uf900-\ufaff\U00020000-\U0003ffff"
 )
 _UNSPACED = re.compile(f"[{_CLOSE}]+")
 # What ties words into one name: 1.2.3, user_id, foo-bar, a path, an address. Two in a row tie nothing
@@ -107,6 +108,17 @@ _IRREGULAR = {
     for form in forms
 }
 
+# A word is stemmed by its script alone, so that a memory and a question get the same term whatever language
+# the text around it is in.
+_STEMMERS = (
+    ("english", re.compile(r"[\x00-\x7f]+")),
+    ("russian", re.compile("[\u0400-\u052f]+")),
+    ("greek", re.compile("[\u0370-\u03ff]+")),
+    ("arabic", re.compile("[\u0620-\u06ff]+")),
+    ("hindi", re.compile("[\u0900-\u097f]+")),
+    ("tamil", re.compile("[\u0b80-\u0bff]+")),
+    ("armenian", re.compile("[\u0530-\u058f]+")),
+)
 _local = threading.local()  # a Stemmer is not safe to share between threads
 
 
@@ -217,7 +229,15 @@ def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
 
 
 def _term(word: str) -> str:
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    stemmed: str = _local.stemmer.stemWord(_IRREGULAR.get(word, word)) if word.isascii() else word
-    return stemmed[:LONGEST]
+    word = _IRREGULAR.get(word, word)
+    for language, script in _STEMMERS:
+        if script.fullmatch(word):
+            stemmed: str = _stemmer(language).stemWord(word)
+            return (stemmed or word)[:LONGEST]
+    return word[:LONGEST]
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    if not hasattr(_local, language):
+        setattr(_local, language, Stemmer.Stemmer(language))
+    return getattr(_local, language)

@@ -27,7 +27,7 @@ CONTEXT = "y"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the index holds of one memory: its distinct terms, and how many words its text has, repeats too."""
+    """What the index holds of one memory: distinct terms, and how many words its text has with repeats."""
 
     content: tuple[str, ...]
     context: tuple[str, ...]
