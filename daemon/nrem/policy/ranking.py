@@ -19,7 +19,8 @@ from nrem.policy.terms import STOP_WORDS, fold, for_index
 from nrem.sections import Weights
 
 VERSION = 2
-"""Raised with every change of what it returns."""
+VERSION = 3
+"""Raised with every change of what it returns, or of the times that timewords reads."""
 
 COMMON_SHARE = 0.15  # a term in more of the scope's rows than this says nothing about one of them
 COMMON_FROM = 200  # rows from which on that share means anything
