@@ -199,6 +199,26 @@ def test_stop_words_are_left_out_unless_there_is_nothing_else() -> None:
     assert {"the", "and", "not"} <= STOP_WORDS
 
 
+@pytest.mark.rows(38)
+@pytest.mark.parametrize(
+    ("asked", "stored"),
+    [
+        ("WHO", "IT department, WHO guideline"),
+        ("what does IT do?", "IT department"),
+        ("Who is Will?", "I met Will today"),
+        ("will Will come", "and Will, too"),
+        ("the WHO", "the WHO's guideline"),
+    ],
+)
+def test_a_stop_word_that_is_written_as_a_name_is_found(asked: str, stored: str) -> None:
+    assert not set(for_query(asked)).isdisjoint(for_index(stored))
+
+
+def test_other_stop_words_stay_left_out() -> None:
+    for text in ("Will it rain? It won't", "STOP, OR WE WILL GO", "we Don't", "I am in"):
+        assert STOP_WORDS.isdisjoint(for_index(f"{text} x".upper() if text.isupper() else f"{text} x"))
+
+
 def test_a_question_has_each_term_once_in_the_order_of_its_words() -> None:
     assert for_query("cake walnut Cakes WALNUTS almond cake") == ["cake", "walnut", "almond"]
     assert for_index("cake walnut Cakes") == ["cake", "walnut", "cake"]
@@ -234,6 +254,7 @@ def test_a_text_asked_for_as_a_whole_is_found(text: str) -> None:
 
 @settings(max_examples=500)
 @given(TEXTS)
+@example("the WHO's IT, and Will. getIT W.H.O. IT\u90e8 to-do")
 def test_a_question_is_looked_up_by_the_terms_of_its_words(text: str) -> None:
     assert {term for word in for_question(text) for term in word.terms} == set(for_query(text))
 

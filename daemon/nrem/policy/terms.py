@@ -17,7 +17,7 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 4
+VERSION = 5
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64
@@ -65,6 +65,11 @@ STOP_WORDS = frozenset(
     yourselves s t d ll m re ve
     """.split()
 )
+
+# Stop words that are names when they are written as such: IT, the WHO; after a word of small letters, Will.
+_ACRONYM = re.compile(r"\b[A-Z]{2,}\b(?!['\u2019](?!s\b))")
+_GIVEN_NAME = re.compile(r"(?<=[a-z] )(?:Will|Don)\b(?!['\u2019](?!s\b))")
+_SMALL = re.compile("[a-z]")
 
 # English words whose forms no stemmer brings together: verbs, plurals, parents and children, short forms and
 # British spellings. Forms that are other words too (lay, bound, leaves) are not here, and neither are those
@@ -152,16 +157,11 @@ def for_index(text: str) -> list[str]:
 
 
 def names(text: str) -> list[str]:
-    """Return what is tied in a text, each written as one word: the number, the name, the whole path.
+    """Return the terms that a text has as names: what is tied, as one word, and what looks like a stop word.
 
     Words that are part of a name are words too, so names do not make a text longer.
     """
-    folded = fold(_POSSESSIVE.sub("", text))
-    if not _TIE_INSIDE.search(folded):
-        return []
-    kept = folded.translate(_words_and_ties)
-    spans = dict.fromkeys(match.span() for pattern in _TIED for match in pattern.finditer(kept))
-    return [_term(_TIE.sub("", _BETWEEN_DIGITS.sub(_DOT, kept[start:end]))) for start, end in spans]
+    return [*_tied(text), *map(_term, _capitals(text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +176,12 @@ def for_question(text: str) -> list[Word]:
     """Return the words of a question with their terms; if all are stop words, they count."""
     split = [(word, list(_split(word, single_characters=False))) for word in text.split()]
     only_stop_words = all(part in STOP_WORDS for _, parts in split for part in parts)
-    return [
-        Word(
-            word,
-            (*(_term(part) for part in parts if only_stop_words or part not in STOP_WORDS), *names(word)),
-        )
-        for word, parts in split
-    ]
+    capitals = set(_capitals(text))
+    found = []
+    for word, parts in split:
+        kept = (part for part in parts if only_stop_words or part in capitals or part not in STOP_WORDS)
+        found.append(Word(word, (*map(_term, kept), *_tied(word))))
+    return found
 
 
 def for_query(text: str) -> list[str]:
@@ -200,6 +199,24 @@ def _terms(text: str, *, single_characters: bool) -> list[str]:
     words = list(_split(text, single_characters))
     kept = [word for word in words if word not in STOP_WORDS]
     return [_term(word) for word in kept or words]
+
+
+def _tied(text: str) -> list[str]:
+    """Join what is tied: the number in it, the name, the whole path or address."""
+    folded = fold(_POSSESSIVE.sub("", text))
+    if not _TIE_INSIDE.search(folded):
+        return []
+    kept = folded.translate(_words_and_ties)
+    spans = dict.fromkeys(match.span() for pattern in _TIED for match in pattern.finditer(kept))
+    return [_term(_TIE.sub("", _BETWEEN_DIGITS.sub(_DOT, kept[start:end]))) for start, end in spans]
+
+
+def _capitals(text: str) -> list[str]:
+    """Return the stop words that are written as names, unless all of a text is in capitals."""
+    if not _SMALL.search(text):
+        return []
+    found = [*_ACRONYM.findall(text), *_GIVEN_NAME.findall(text)]
+    return [word for word in map(str.lower, found) if word in STOP_WORDS]
 
 
 def _split(text: str, single_characters: bool) -> Iterator[str]:
