@@ -1,6 +1,6 @@
 """Text to index terms: the same words for a memory and for a question about it.
 
-Every term consists of letters, marks and digits only, folded for case, width and accents. The keyword
+Every term consists of letters, marks, digits and emoji only, folded for case, width and accents. The keyword
 index splits at ASCII punctuation and white space and nowhere else, so a term stays one token of the index
 whatever script it is in, and a scope's prefix in front of it stays with it.
 """
@@ -17,23 +17,26 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 5
+VERSION = 6
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64
 """Characters of a term that count; longer runs (base64, hashes glued together) are cut."""
 
 # Accents and vowel points that people leave out when they type (Latin, Greek and Cyrillic, Hebrew, Arabic),
-# and the marks that choose the picture of an emoji. The breve of \u0439 is part of the letter.
+# and those that choose the picture or the skin of an emoji. The breve of \u0439 is part of the letter.
 _OPTIONAL_MARKS = re.compile(
-    "(?<!\u0438)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
+    "(?<!\u0438)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f"
+    "\u0670\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
 )
-# Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions); and
-# Hangul, whose particles are not set off from the word before them.
+# Written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions), Hangul with its
+# particles, emoji.
+_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
 _CLOSE = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
-    "\uf900-\ufaff\U00020000-\U0003ffff"
+    f"\uf900-\ufaff\U00020000-\U0003ffff{_EMOJI}"
 )
+_IS_EMOJI = re.compile(f"[{_EMOJI}]")
 _UNSPACED = re.compile(f"[{_CLOSE}]+")
 # What ties words into one name: 1.2.3, user_id, foo-bar, a path, an address. Two in a row tie nothing
 # ("well... yes"), except for __ and ://.
@@ -134,7 +137,8 @@ class _Kept(dict[int, int | str]):
         super().__init__((ord(character), character) for character in besides)
 
     def __missing__(self, point: int) -> int | str:
-        keep = unicodedata.category(chr(point))[0] in "LNM"
+        character = chr(point)
+        keep = unicodedata.category(character)[0] in "LNM" or _IS_EMOJI.match(character)
         self[point] = point if keep else " "
         return self[point]
 

@@ -241,8 +241,7 @@ def _period(today: date, unit: str, back: int) -> tuple[date, date]:
     if unit == "day":
         return today - back * _DAY, today - (back - 1) * _DAY
     if unit == "fortnight":
-        start, _ = _period(today, "week", 2 * back)
-        return start, start + timedelta(weeks=2)
+        return _period(today, "week", 2 * back)
     if unit == "week":
         monday = today - timedelta(days=today.weekday(), weeks=back)
         return monday, monday + timedelta(weeks=1)
