@@ -103,11 +103,17 @@ def test_a_named_users_rows_count_as_rows_with_the_name() -> None:
         ("민준은 뭐 했어?", {6}),
         ("Ann Lee's house", {7}),
         ("Ann's house", set()),
+        ("What did Melanie Ann Lee buy?", {9}),
+        ("Did Melanie meet Melanie Ann Lee?", {1, 9}),
+        ("Will ﬁne Will Zoë pay?", {4, 10}),
+        ("when will Will Zoë pay?", {10}),
+        ("田中一郎は何が好き?", {11}),
         ("", set()),
     ],
 )
 def test_users_whom_a_question_names(query: str, found: set[int]) -> None:
     users = {"Melanie": 1, "José": 2, "Zoë": 3, "Will": 4, "田中": 5, "민준": 6, "Ann Lee": 7, " ": 8}
+    users |= {"Melanie Ann Lee": 9, "Will Zoe": 10, "田中一郎": 11}
     assert ranking.named(query, users) == found
 
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from nrem.policy.terms import STOP_WORDS, fold, for_index
 from nrem.sections import Weights
 
-VERSION = 2
-"""Raised with every change of what it returns."""
+VERSION = 3
+"""Raised with every change of what it returns, or of the times that timewords reads."""
 
 COMMON_SHARE = 0.15  # a term in more of the scope's rows than this says nothing about one of them
 COMMON_FROM = 200  # rows from which on that share means anything
@@ -182,9 +182,16 @@ def asks(content: str) -> bool:
 
 
 def named(query: str, users: Mapping[str, int]) -> frozenset[int]:
-    """Return the numbers of those users whose label stands in the question as words of its own."""
+    """Return the numbers of those users whose label stands in the question as words of its own.
+
+    Mary is not named where Mary Ann is, if both are users.
+    """
     text = fold(query)
-    return frozenset(number for label, number in users.items() if _names(query, text, label.strip()))
+    places = [
+        (span, number) for label, number in users.items() for span in _places(query, text, label.strip())
+    ]
+    spans = {span for span, _ in places}
+    return frozenset(number for span, number in places if not any(_inside(span, other) for other in spans))
 
 
 def count_users(
@@ -262,15 +269,23 @@ def _common(frequency: int, total: int) -> bool:
     return total >= COMMON_FROM and frequency > COMMON_SHARE * total
 
 
-def _names(query: str, folded: str, label: str) -> bool:
+def _places(query: str, folded: str, label: str) -> list[tuple[int, int]]:
+    """Return where in the folded question a label stands."""
     name = fold(label)
     if not name or name not in folded:
-        return False
-    if name in STOP_WORDS:  # somebody called Will
-        name, folded = label, query
+        return []
     before = "" if _JOINED.match(name[0]) else r"(?<!\w)"
     after = "" if _JOINED.match(name[-1]) else r"(?!\w)"
-    return re.search(before + re.escape(name) + after, folded) is not None
+    if name in STOP_WORDS:  # somebody called Will
+        found = re.finditer(before + re.escape(label) + after, query)
+        starts = [len(fold(query[: match.start()])) for match in found]
+    else:
+        starts = [match.start() for match in re.finditer(before + re.escape(name) + after, folded)]
+    return [(start, start + len(name)) for start in starts]
+
+
+def _inside(span: tuple[int, int], other: tuple[int, int]) -> bool:
+    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 def _default(

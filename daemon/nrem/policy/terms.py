@@ -1,6 +1,6 @@
 """Text to index terms: the same words for a memory and for a question about it.
 
-Every term consists of letters, marks and digits only, folded for case, width and accents. The keyword
+Every term consists of letters, marks, digits and emoji only, folded for case, width and accents. The keyword
 index splits at ASCII punctuation and white space and nowhere else, so a term stays one token of the index
 whatever script it is in, and a scope's prefix in front of it stays with it.
 """
@@ -17,22 +17,42 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 3
+VERSION = 6
 """Raised when the same text gets other terms; a store of another version is indexed anew."""
 
 LONGEST = 64
 """Characters of a term that count; longer runs (base64, hashes glued together) are cut."""
 
 # Accents and vowel points that people leave out when they type (Latin, Greek and Cyrillic, Hebrew, Arabic),
-# and the marks that choose the picture of an emoji.
+# and those that choose the picture or the skin of an emoji. The breve of \u0439 is part of the letter.
 _OPTIONAL_MARKS = re.compile(
-    "[\u0300-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f\u0670\ufe00-\ufe0f]"
+    "(?<!\u0438)\u0306|[\u0300-\u0305\u0307-\u036f\u0591-\u05bd\u05bf-\u05c7\u0610-\u061a\u064b-\u065f"
+    "\u0670\ufe00-\ufe0f\U0001f3fb-\U0001f3ff]"
 )
-# Scripts written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions).
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
-    "\U00020000-\U0003ffff]+"
+# Written without spaces between words: Thai to Myanmar, Khmer, kana, Han (with extensions), Hangul with its
+# particles, emoji.
+_EMOJI = "\u2600-\u27bf\U0001f000-\U0001faff"
+_CLOSE = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3"
+    f"\uf900-\ufaff\U00020000-\U0003ffff{_EMOJI}"
 )
+_IS_EMOJI = re.compile(f"[{_EMOJI}]")
+_UNSPACED = re.compile(f"[{_CLOSE}]+")
+# What ties words into one name: 1.2.3, user_id, foo-bar, a path, an address. Two in a row tie nothing
+# ("well... yes"), except for __ and ://.
+_IN_NAMES = r"_+|[.\u2010-]"
+_IN_PATHS = rf"{_IN_NAMES}|://|[:/\\@]"
+_TIES = frozenset("._-\u2010:/\\@")
+_LETTER = rf"[^ ._\u2010:/\\@{_CLOSE}-]"
+_TIED = (
+    re.compile(r"(?<!\d)\d++(?:[.:/\u2010-]\d++)+"),  # v1.2.3 has 1.2.3 too
+    *(re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:(?:{tie}){_LETTER}++)+") for tie in (_IN_NAMES, _IN_PATHS)),
+)
+_TIE = re.compile(_IN_PATHS)
+_TIE_INSIDE = re.compile(rf"\S(?:{_IN_PATHS})\S")  # most texts have none
+_BETWEEN_DIGITS = re.compile(rf"(?<=\d)(?:{_IN_PATHS})(?=\d)")
+_DOT = "\ua78f"
+"""A letter that looks like a dot and stands for a tie between digits: 1.2.3 is neither 123 nor 12.3."""
 _POSSESSIVE = re.compile(r"['\u2019\u02bc]s\b", re.IGNORECASE)
 _CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _CAMEL_WORD = re.compile(r"\b[A-Za-z0-9]*[a-z][A-Z][A-Za-z0-9]*\b")
@@ -48,6 +68,11 @@ STOP_WORDS = frozenset(
     yourselves s t d ll m re ve
     """.split()
 )
+
+# Stop words that are names when they are written as such: IT, the WHO; after a word of small letters, Will.
+_ACRONYM = re.compile(r"\b[A-Z]{2,}\b(?!['\u2019](?!s\b))")
+_GIVEN_NAME = re.compile(r"(?<=[a-z] )(?:Will|Don)\b(?!['\u2019](?!s\b))")
+_SMALL = re.compile("[a-z]")
 
 # English words whose forms no stemmer brings together: verbs, plurals, parents and children, short forms and
 # British spellings. Forms that are other words too (lay, bound, leaves) are not here, and neither are those
@@ -91,19 +116,35 @@ _IRREGULAR = {
     for form in forms
 }
 
+# A word is stemmed by its script alone, so that a memory and a question get the same term whatever language
+# the text around it is in.
+_STEMMERS = (
+    ("english", re.compile(r"[\x00-\x7f]+")),
+    ("russian", re.compile("[\u0400-\u052f]+")),
+    ("greek", re.compile("[\u0370-\u03ff]+")),
+    ("arabic", re.compile("[\u0620-\u06ff]+")),
+    ("hindi", re.compile("[\u0900-\u097f]+")),
+    ("tamil", re.compile("[\u0b80-\u0bff]+")),
+    ("armenian", re.compile("[\u0530-\u058f]+")),
+)
 _local = threading.local()  # a Stemmer is not safe to share between threads
 
 
-class _Words(dict[int, int | str]):
-    """A str.translate table, filled as characters are met: what can stand in a word stays."""
+class _Kept(dict[int, int | str]):
+    """A str.translate table, filled as characters are met: what can stand in a word stays, and `besides`."""
+
+    def __init__(self, besides: Iterable[str] = ()) -> None:
+        super().__init__((ord(character), character) for character in besides)
 
     def __missing__(self, point: int) -> int | str:
-        keep = unicodedata.category(chr(point))[0] in "LNM"
+        character = chr(point)
+        keep = unicodedata.category(character)[0] in "LNM" or _IS_EMOJI.match(character)
         self[point] = point if keep else " "
         return self[point]
 
 
-_words = _Words()
+_words = _Kept()
+_words_and_ties = _Kept(_TIES)
 
 
 def fold(text: str) -> str:
@@ -115,8 +156,16 @@ def fold(text: str) -> str:
 
 
 def for_index(text: str) -> list[str]:
-    """Return the terms of a memory, in order, repeats kept."""
-    return _terms(text, single_characters=True)
+    """Return the terms of a memory, words in order and then names, repeats kept."""
+    return [*_terms(text, single_characters=True), *names(text)]
+
+
+def names(text: str) -> list[str]:
+    """Return the terms that a text has as names: what is tied, as one word, and what looks like a stop word.
+
+    Words that are part of a name are words too, so names do not make a text longer.
+    """
+    return [*_tied(text), *map(stem, _capitals(text))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,15 +180,17 @@ def for_question(text: str) -> list[Word]:
     """Return the words of a question with their terms; if all are stop words, they count."""
     split = [(word, list(_split(word, single_characters=False))) for word in text.split()]
     only_stop_words = all(part in STOP_WORDS for _, parts in split for part in parts)
-    return [
-        Word(word, tuple(stem(part) for part in parts if only_stop_words or part not in STOP_WORDS))
-        for word, parts in split
-    ]
+    capitals = set(_capitals(text))
+    found = []
+    for word, parts in split:
+        kept = (part for part in parts if only_stop_words or part in capitals or part not in STOP_WORDS)
+        found.append(Word(word, (*map(stem, kept), *_tied(word))))
+    return found
 
 
 def for_query(text: str) -> list[str]:
     """Return the distinct terms of a question, in order."""
-    return list(dict.fromkeys(_terms(text, single_characters=False)))
+    return list(dict.fromkeys([*_terms(text, single_characters=False), *names(text)]))
 
 
 def question_key(terms: Iterable[str], text: str) -> int:
@@ -152,6 +203,24 @@ def _terms(text: str, *, single_characters: bool) -> list[str]:
     words = list(_split(text, single_characters))
     kept = [word for word in words if word not in STOP_WORDS]
     return [stem(word) for word in kept or words]
+
+
+def _tied(text: str) -> list[str]:
+    """Join what is tied: the number in it, the name, the whole path or address."""
+    folded = fold(_POSSESSIVE.sub("", text))
+    if not _TIE_INSIDE.search(folded):
+        return []
+    kept = folded.translate(_words_and_ties)
+    spans = dict.fromkeys(match.span() for pattern in _TIED for match in pattern.finditer(kept))
+    return [stem(_TIE.sub("", _BETWEEN_DIGITS.sub(_DOT, kept[start:end]))) for start, end in spans]
+
+
+def _capitals(text: str) -> list[str]:
+    """Return the stop words that are written as names, unless all of a text is in capitals."""
+    if not _SMALL.search(text):
+        return []
+    found = [*_ACRONYM.findall(text), *_GIVEN_NAME.findall(text)]
+    return [word for word in map(str.lower, found) if word in STOP_WORDS]
 
 
 def _split(text: str, single_characters: bool) -> Iterator[str]:
@@ -182,7 +251,15 @@ def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
 
 def stem(word: str) -> str:
     """Return what a folded word is looked up by."""
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    stemmed: str = _local.stemmer.stemWord(_IRREGULAR.get(word, word)) if word.isascii() else word
-    return stemmed[:LONGEST]
+    word = _IRREGULAR.get(word, word)
+    for language, script in _STEMMERS:
+        if script.fullmatch(word):
+            stemmed: str = _stemmer(language).stemWord(word)
+            return (stemmed or word)[:LONGEST]
+    return word[:LONGEST]
+
+
+def _stemmer(language: str) -> Stemmer.Stemmer:
+    if not hasattr(_local, language):
+        setattr(_local, language, Stemmer.Stemmer(language))
+    return getattr(_local, language)

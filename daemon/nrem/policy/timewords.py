@@ -33,10 +33,16 @@ _MONTH = rf"(?P<month>{'|'.join(_MONTHS)}|{'|'.join(_SHORT)})\.?"
 _DAY_OF_MONTH = r"(?P<day>\d{1,2})(?:st|[nr]d|th)?"
 _YEAR = r"(?P<year>(?:19|20)\d\d)(?!\d|[.,:/-]\d)"
 _COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(_NUMBERS)})(?:\s+of)?"
-_UNIT = r"(?P<unit>day|week|month|year)s?"
-_PART = (
-    r"(?:(?P<part>early|mid|late|(?:start|beginning|middle|end|first half|second half)\s+of)"
-    r"[\s-]+(?:the\s+)?)?"
+_UNIT = r"(?P<unit>day|week|fortnight|month|year)s?"
+_SOME_PART = (
+    r"(?P<part>early|mid|late|(?:start|beginning|middle|end|first half|second half)\s+of)[\s-]+(?:the\s+)?"
+)
+_PART = f"(?:{_SOME_PART})?"
+# A number is a year behind one of these (in some languages more), because it may be a port or a ticket.
+_BEFORE_YEAR = (
+    r"(?:in|of|since|before|after|during|by|from|until|till|through(?:out)?|around|between|for"
+    r"|christmas|easter|halloween|thanksgiving|q[1-4]"
+    r"|en|de|em|im|jahre?|seit|nach|nel|dal|desde|hasta|depuis|avant|в|с|до)\s+(?:the\s+)?(?:year\s+)?"
 )
 
 
@@ -175,8 +181,10 @@ def _season(match: re.Match[str], asked: _Asked) -> Iterator[_Span]:
 
 
 def _year(match: re.Match[str], asked: _Asked) -> Iterator[_Span]:
-    year = int(match["year"])
-    yield _part(date(year, 1, 1), date(year + 1, 1, 1), match["part"])
+    groups = match.groupdict()
+    for year in (groups["year"], groups.get("second")):
+        if year:
+            yield _part(date(int(year), 1, 1), date(int(year) + 1, 1, 1), groups.get("part"))
 
 
 # Words that count from today
@@ -232,6 +240,8 @@ def _ago(match: re.Match[str], asked: _Asked) -> Iterator[_Span]:
 def _period(today: date, unit: str, back: int) -> tuple[date, date]:
     if unit == "day":
         return today - back * _DAY, today - (back - 1) * _DAY
+    if unit == "fortnight":
+        return _period(today, "week", 2 * back)
     if unit == "week":
         monday = today - timedelta(days=today.weekday(), weeks=back)
         return monday, monday + timedelta(weeks=1)
@@ -297,7 +307,8 @@ def _means(match: re.Match[str]) -> bool:
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(rf"(?<!\w){pattern}(?!\w)", re.IGNORECASE)
+    """Match whole words, and no part of a version or an address (version 3.11.2026, 10.11.2026.7)."""
+    return re.compile(rf"(?<!\w)(?<!\d\.)(?<!version\s)(?:{pattern})(?!\w|\.\d)", re.IGNORECASE)
 
 
 _DATES = (
@@ -331,7 +342,10 @@ _DATES = (
         _compiled(rf"{_PART}(?P<last>)(?P<this>)(?P<season>{'|'.join(_SEASONS)})(?:\s+of)?,?\s+{_YEAR}"),
         _season,
     ),
-    (_compiled(_PART + _YEAR), _year),
+    (_compiled(rf"{_BEFORE_YEAR}{_PART}{_YEAR}(?:\s+(?:and|or|to)\s+(?P<second>(?:19|20)\d\d))?"), _year),
+    (_compiled(_SOME_PART + _YEAR), _year),
+    (re.compile(r"(?P<year>(?:19|20)\d\d)年"), _year),
+    (re.compile(rf"\A\W*{_YEAR}\W*\Z"), _year),
 )
 _RELATIVE = (
     (

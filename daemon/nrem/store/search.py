@@ -27,7 +27,7 @@ CONTEXT = "y"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the index holds of one memory: its distinct terms, and how many its text has with repeats."""
+    """What the index holds of one memory: distinct terms, and how many words its text has with repeats."""
 
     content: tuple[str, ...]
     context: tuple[str, ...]
@@ -46,9 +46,8 @@ def entry(memory: Memory) -> Entry:
     tagged = terms.for_index("\n".join([*memory.tags, *memory.concept_tags]))
     content = dict.fromkeys([*said, *tagged])
     around = terms.for_index(memory.context) if memory.context else []
-    return Entry(
-        tuple(content), tuple(term for term in dict.fromkeys(around) if term not in content), len(said)
-    )
+    beside = tuple(term for term in dict.fromkeys(around) if term not in content)
+    return Entry(tuple(content), beside, len(said) - len(terms.names(text)))
 
 
 def add(db: Connection, rowid: int, scope: int, entry: Entry) -> None:
