@@ -8,6 +8,7 @@ from typing import Any
 
 from nrem.clock import Ids
 from nrem.model import Caller
+from nrem.models.embeddings import PATIENT, Patience
 from nrem.runtime.app import App
 from nrem.store import search
 from nrem.store.driver import Connection
@@ -47,7 +48,7 @@ class HashEmbedder:
         self.batch_size = batch_size
         self.calls: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
         self.calls.append(list(texts))
         return [self._vector(text) for text in texts]
 

@@ -106,6 +106,9 @@ class Endpoint(_Section):
 class Embeddings(Endpoint):
     provider: Provider = Field("", description="Provider of the embedding model; empty is chat.provider's.")
     model: str = Field("", description="Name of the model, or provider:model; empty is the provider's own.")
+    timeout: float = Field(
+        3.0, ge=0.1, le=20, description="Seconds that a recall or a write waits for a server, at most."
+    )
 
 
 class Episodic(_Section):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from builders import Call, ManualClock, caller_of
-from models.provider import DROP, Answer, Provider, running, status
+from models.provider import DROP, HANG, Answer, Provider, running, status
 from nrem.core.reembed import backfill
 from nrem.errors import InputError, InvalidField, Unavailable
 from nrem.models import transport
@@ -208,6 +208,29 @@ def test_a_batch_whose_later_part_fails_is_stored_whole_and_pending(
     ids = [item["id"] for item in call("remember_many", agent="ana", memories=drafts)["memories"]]
     assert vectors("ana") == {}
     assert pending() == dict.fromkeys(ids, 0)
+
+
+@pytest.mark.rows(30, 49)
+def test_a_provider_that_hangs_is_asked_once_and_words_serve(
+    home: Path, clock: ManualClock, app: App, provider: Provider
+) -> None:
+    with (home / "nrem.toml").open("a") as settings:
+        settings.write("timeout = 0.1\n")
+    app.close()
+    with App.open(home, clock=clock) as again:
+        run = caller_of(again)
+        run("remember", agent="ana", content="The office is in Lyon")
+        provider.always = HANG
+        provider.asked.clear()
+        id = run("remember", agent="ana", content="Luis likes tea")["id"]
+        answer = run("recall", agent="ana", query="tea")
+        assert run("edit_memory", agent="ana", id=id, content="Luis likes green tea")["version"] == 2
+        with again.store.reading() as db:
+            assert stored.count_pending(db) == 1
+    assert contents(answer) == ["Luis likes tea"]
+    assert answer["degraded"] == ["vector"]
+    assert answer["notes"] == ["vector search: openai did not answer (ReadTimeout)"]
+    assert len(provider.asked) == 3
 
 
 def test_others_can_write_and_search_while_the_provider_is_asked(

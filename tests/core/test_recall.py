@@ -564,7 +564,7 @@ def test_a_question_of_stop_words_alone_is_looked_up(call: Call, texts: Texts) -
 
 
 class Down(HashEmbedder):
-    def embed(self, texts: Any) -> Any:
+    def embed(self, texts: Any, patience: Any = None) -> Any:
         raise Unavailable("no answer", hint="wait")
 
 

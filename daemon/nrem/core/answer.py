@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
 from nrem.model import Filter, Memory, Scope
-from nrem.models.embeddings import Embedder, embed_all, pack, unpack
+from nrem.models.embeddings import Embedder, embed_all, hurried, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.ranking import Mode, Profile, Scores
-from nrem.sections import Config
+from nrem.sections import Config, Embeddings
 from nrem.store import listing, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
@@ -103,7 +103,7 @@ def answer(
         with _snapshot(store, scope, embedder, asked) as (db, matrix, _):
             text = _counted(db, matrix, asked).dense_text if matrix.embedder else None
         if text is not None:  # over the network, so outside of the snapshot
-            asked = _with_vector(asked, embedder, text)
+            asked = _with_vector(asked, embedder, settings.memory.embeddings, text)
     return _find(store, embedder, settings, scope, request, asked)
 
 
@@ -154,7 +154,7 @@ def _find(
     with _snapshot(store, scope, embedder, asked) as (db, matrix, state):
         counted = _counted(db, matrix, asked)
         if embedder is not None and not embedder.remote and matrix.embedder and _lacks_vector(asked):
-            asked = _with_vector(asked, embedder, counted.dense_text)
+            asked = _with_vector(asked, embedder, settings.memory.embeddings, counted.dense_text)
         cosines = None
         if asked.vector is not None and matrix.embedder is not None:
             _check_dimension(matrix, request, asked.vector)
@@ -281,10 +281,10 @@ def _check_dimension(matrix: Matrix, request: Recall, vector: NDArray[np.float32
     vectors.check(vectors.Serving(embedder, matrix.dimension), embedder, len(vector))
 
 
-def _with_vector(asked: Asked, embedder: Embedder, text: str) -> Asked:
+def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str) -> Asked:
     """Embed a question; when that cannot be done, go on with its words and say so."""
     try:
-        [packed] = embed_all(embedder, [text or asked.text])
+        [packed] = embed_all(embedder, [text or asked.text], hurried(wanted))
     except (Unavailable, ConfigError) as error:
         notes = (*asked.notes, f"vector search: {error.message}")
         return replace(asked, mode=Mode.KEYWORD, degraded=("vector",), notes=notes)

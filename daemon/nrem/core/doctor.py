@@ -164,13 +164,13 @@ def _identity(settings: Config | None) -> str | None:
 
 def _embedder(settings: Config, loaded: Embedder | None) -> Finding:
     """Ask the embedder for one vector; one on a server is asked once, and not waited for long."""
-    probe = embeddings.choose(settings, embeddings.PROBE)
+    probe = embeddings.choose(settings)
     if loaded is not None and not loaded.remote:
         probe = loaded
     if probe is None:
         return _finding("NR022", "ok", "vectors are off")
     try:
-        dimension = embeddings.dimension_of(probe)
+        dimension = embeddings.dimension_of(probe, embeddings.PROBE)
     except ConfigError as error:
         return problem("NR022", IDS["NR022"], error)
     except NremError as error:

@@ -47,7 +47,7 @@ def edit(
         with store.reading() as db:
             old = memories.get(db, scope.number, change.id)
         if old.content != fields["content"]:
-            [vector] = embed(embedder, [embed_text(fields["content"], old.user)])
+            [vector] = embed(embedder, settings.memory.embeddings, [embed_text(fields["content"], old.user)])
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
 
     def write(db: Connection) -> Changed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nrem.core.remember import embed_text
 from nrem.errors import InputError, Unavailable
-from nrem.models.embeddings import Embedder, dimension_of, embed_all, unpack
+from nrem.models.embeddings import NEEDED, Embedder, dimension_of, embed_all, unpack
 from nrem.store import vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
@@ -17,7 +17,7 @@ STEP = 500
 def embed(embedder: Embedder | None, request: Embed) -> Embedded:
     """Return the vectors of texts, at length 1."""
     embedder = _needed(embedder)
-    packed = embed_all(embedder, request.texts)
+    packed = embed_all(embedder, request.texts, NEEDED)
     embeddings = tuple(tuple(map(float, unpack(vector))) if vector else None for vector in packed)
     dimension = max((len(vector) for vector in embeddings if vector), default=0)
     return Embedded(embedder=embedder.identity, dimension=dimension, embeddings=embeddings)

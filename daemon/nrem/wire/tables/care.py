@@ -34,6 +34,7 @@ ROWS = (
         takes=Reembed,
         gives=Reembedded,
         right=Right.ADMIN,
+        patience=3600.0,
     ),
     Operation(
         name="prune",
