@@ -208,6 +208,18 @@ def test_vectors_of_another_embedder_are_found(store: Path, examine: Examine) ->
     assert "test:other" in found.message
 
 
+class Shorter(HashEmbedder):
+    def _vector(self, text: str) -> list[float]:
+        return super()._vector(text)[:8]
+
+
+def test_an_embedder_that_has_another_length_now_is_found(store: Path, examine: Examine) -> None:
+    [found] = examine(embedder=Shorter())
+    assert (found.id, found.level) == ("NR047", "error")
+    assert found.message == "they have 16 dimensions, and test:hash-16 now gives 8"
+    assert str(found.hint).startswith("nrem reembed")
+
+
 def test_vectors_of_another_length_are_found(store: Path, examine: Examine) -> None:
     change(store, "update vec_memories set embedding = x'00000000' where memory = 3")
     [found] = examine()

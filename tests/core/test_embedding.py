@@ -625,13 +625,24 @@ def test_words_alone_ask_no_provider(call: Call, provider: Provider) -> None:
     assert provider.asked == []
 
 
+@pytest.mark.rows(49)
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("problem", ["NaN", "zero", "empty"])
-def test_a_question_that_has_no_vector_is_answered_by_words(
-    call: Call, provider: Provider, problem: str
+@pytest.mark.parametrize("problem", UNFIT)
+@pytest.mark.parametrize("request_", [{}, {"mode": "vector"}, {"threshold": 0.1}])
+def test_a_question_that_gets_no_usable_vector_is_answered_by_words_and_it_is_said(
+    call: Call, provider: Provider, problem: str, request_: dict[str, Any]
 ) -> None:
     provider.vector = lambda text: UNFIT[problem]
-    assert contents(call("recall", agent="ana", query="boats")) == ["boats"]
+    answer = call("recall", agent="ana", query="boats", **request_)
+    assert contents(answer) == ["boats"]
+    assert (answer["mode"], answer["degraded"]) == ("keyword", ["vector"])
+    lengths = {"short": 15, "long": 17}
+    assert answer["notes"][0] == "vector search: openai:text-embedding-3-small gave " + (
+        f"{lengths[problem]} numbers; the store's vectors have 16 (nrem doctor)"
+        if problem in lengths
+        else "no usable vector for the question"
+    )
+    assert len(answer["notes"]) == 1 + ("threshold" in request_)
 
 
 # Embed

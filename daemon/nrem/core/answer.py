@@ -155,9 +155,9 @@ def _find(
         counted = _counted(db, matrix, asked)
         if embedder is not None and not embedder.remote and matrix.embedder and _lacks_vector(asked):
             asked = _with_vector(asked, embedder, settings.memory.embeddings, counted.dense_text)
+        asked = _comparable(asked, request, matrix)
         cosines = None
         if asked.vector is not None and matrix.embedder is not None:
-            _check_dimension(matrix, request, asked.vector)
             cosines = matrix.cosines(db, asked.vector)
         question = ranking.Question(
             terms=_terms(db, matrix, counted),
@@ -199,7 +199,7 @@ def _snapshot(
                 matrix = store.matrices.get(scope.number, None, 0)
             else:
                 if embedder is not None:
-                    vectors.check(vectors.Serving(state.embedder, state.dimension), embedder.identity)
+                    vectors.check(state.embedder, embedder.identity)
                 matrix = store.matrices.get(scope.number, state.embedder, state.dimension)
             with matrix.lock:
                 if matrix.seq > state.seq:
@@ -272,13 +272,15 @@ def _lacks_vector(asked: Asked) -> bool:
     return asked.vector is None and asked.mode is not Mode.KEYWORD
 
 
-def _check_dimension(matrix: Matrix, request: Recall, vector: NDArray[np.float32]) -> None:
-    embedder = str(matrix.embedder)
-    if request.embedding is not None and len(vector) != matrix.dimension:
-        raise InvalidField(
-            "embedding", f"has {len(vector)} numbers; the store's vectors have {matrix.dimension}"
-        )
-    vectors.check(vectors.Serving(embedder, matrix.dimension), embedder, len(vector))
+def _comparable(asked: Asked, request: Recall, matrix: Matrix) -> Asked:
+    """Return a question whose vector can be compared with the store's, or that goes by its words."""
+    if asked.vector is None or matrix.embedder is None or len(asked.vector) == matrix.dimension:
+        return asked
+    lengths = f"{len(asked.vector)} numbers; the store's vectors have {matrix.dimension}"
+    if request.embedding is not None:
+        raise InvalidField("embedding", f"has {lengths}")
+    # One answer does not show that the embedder is another now; nrem doctor asks it.
+    return _by_words(asked, f"{matrix.embedder} gave {lengths} (nrem doctor)")
 
 
 def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str) -> Asked:
@@ -286,11 +288,16 @@ def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str
     try:
         [packed] = embed_all(embedder, [text or asked.text], hurried(wanted))
     except (Unavailable, ConfigError) as error:
-        notes = (*asked.notes, f"vector search: {error.message}")
-        return replace(asked, mode=Mode.KEYWORD, degraded=("vector",), notes=notes)
+        return _by_words(asked, error.message)
     if packed is None:
-        return replace(asked, mode=Mode.KEYWORD)  # nothing in it that the embedder knows
+        return _by_words(asked, f"{embedder.identity} gave no usable vector for the question")
     return replace(asked, vector=unpack(packed))
+
+
+def _by_words(asked: Asked, problem: str) -> Asked:
+    """Return a question that goes on with its words, because of a problem with its vector."""
+    notes = (*asked.notes, f"vector search: {problem}")
+    return replace(asked, mode=Mode.KEYWORD, vector=None, degraded=("vector",), notes=notes)
 
 
 # Which, and how many

@@ -65,6 +65,8 @@ class _Patient:
     now: int
     embedder: str | None
     """The identity of the configured embedder; None when vectors are off or it is not known."""
+    dimension: int | None
+    """How many numbers it just gave; None when it gave none."""
     progress: Callable[[str], None]
 
 
@@ -120,9 +122,11 @@ def _examine(
     yield surroundings.extension()
     settings, findings = _configuration(home)
     yield from findings
+    dimension = None
     if settings is not None:
         progress("the embedder")
-        yield _embedder(settings, embedder)
+        found, dimension = _embedder(settings, embedder)
+        yield found
     yield (found := surroundings.has_home(home))
     if found.level == "error":
         return
@@ -140,7 +144,7 @@ def _examine(
         return
     try:
         identity = embedder.identity if embedder is not None else _identity(settings)
-        yield from _store(home, clock.now(), identity, deep, progress)
+        yield from _store(home, clock.now(), identity, dimension, deep, progress)
     finally:
         if lock is not None:
             lock.release()
@@ -162,31 +166,39 @@ def _identity(settings: Config | None) -> str | None:
     return None if chosen is None else chosen.identity
 
 
-def _embedder(settings: Config, loaded: Embedder | None) -> Finding:
-    """Ask the embedder for one vector; one on a server is asked once, and not waited for long."""
+def _embedder(settings: Config, loaded: Embedder | None) -> tuple[Finding, int | None]:
+    """Ask the embedder for one vector; one on a server is asked once, and not waited for long.
+
+    Beside the finding, returns how many numbers the vector has.
+    """
     probe = embeddings.choose(settings)
     if loaded is not None and not loaded.remote:
         probe = loaded
     if probe is None:
-        return _finding("NR022", "ok", "vectors are off")
+        return _finding("NR022", "ok", "vectors are off"), None
     try:
         dimension = embeddings.dimension_of(probe, embeddings.PROBE)
     except ConfigError as error:
-        return problem("NR022", IDS["NR022"], error)
+        return problem("NR022", IDS["NR022"], error), None
     except NremError as error:
         message = f"{probe.identity}: {error.message}; until it answers, recall goes by words alone"
-        return _finding("NR022", "warning", message, error.hint)
+        return _finding("NR022", "warning", message, error.hint), None
     finally:
         if probe is not loaded:
             probe.close()
-    return _finding("NR022", "ok", f"{probe.identity} answers, {dimension} dimensions")
+    return _finding("NR022", "ok", f"{probe.identity} answers, {dimension} dimensions"), dimension
 
 
 # The store
 
 
 def _store(
-    home: Path, now: int, embedder: str | None, deep: bool, progress: Callable[[str], None]
+    home: Path,
+    now: int,
+    embedder: str | None,
+    dimension: int | None,
+    deep: bool,
+    progress: Callable[[str], None],
 ) -> Iterator[Finding]:
     path = home / "nrem.db"
     if not path.exists():
@@ -195,7 +207,7 @@ def _store(
     try:
         with checks.inspecting(path) as db:
             yield _finding("NR040", "ok", f"{path.stat().st_size:,} bytes")
-            patient = _Patient(db, home, now, embedder, progress)
+            patient = _Patient(db, home, now, embedder, dimension, progress)
             yield from _inside(patient, deep)
     except NremError as error:
         yield _damaged("NR040", error)
@@ -305,6 +317,10 @@ def _vectors(patient: _Patient) -> Iterator[Finding]:
     elif known.embedder != configured:
         message = f"they are from {known.embedder}, the configured embedder is {configured}"
         yield _finding("NR047", "error", message, "nrem reembed makes them anew; or set the embedder back")
+    elif patient.dimension not in (None, known.dimension):
+        message = f"they have {known.dimension} dimensions, and {configured} now gives {patient.dimension}"
+        yield _finding("NR047", "error", message, "nrem reembed makes them anew; or set the embedder back")
+        return
     odd, waiting = checks.odd_vectors(db, known.embedder, known.dimension), vectors.count_pending(db)
     if odd:
         message = f"{odd} have not {known.dimension} dimensions"

@@ -32,10 +32,6 @@ class EmbeddingModelChanged(Conflict):
     code = "embedding_model_changed"
 
 
-class DimensionMismatch(Conflict):
-    code = "dimension_mismatch"
-
-
 def serving(db: Connection) -> Serving | None:
     """Return which vectors the store has; None before the first one."""
     known = dict(
@@ -44,18 +40,11 @@ def serving(db: Connection) -> Serving | None:
     return Serving(known["embedder"], int(known["dimension"])) if known else None
 
 
-def check(known: Serving | None, embedder: str, dimension: int | None = None) -> None:
-    """Raise unless vectors of this embedder and dimension can be compared with the store's."""
-    if known is None:
-        return
-    if known.embedder != embedder:
+def check(serving: str, embedder: str) -> None:
+    """Raise unless vectors of this embedder can be compared with those of the one that serves."""
+    if serving != embedder:
         raise EmbeddingModelChanged(
-            f"the store's vectors are from {known.embedder}, the configured embedder is {embedder}",
-            hint="nrem reembed makes them anew; or set the embedder back",
-        )
-    if dimension is not None and known.dimension != dimension:
-        raise DimensionMismatch(
-            f"the store's vectors have {known.dimension} dimensions, this one has {dimension}",
+            f"the store's vectors are from {serving}, the configured embedder is {embedder}",
             hint="nrem reembed makes them anew; or set the embedder back",
         )
 

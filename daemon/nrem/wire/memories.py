@@ -251,7 +251,7 @@ class Recalled:
     hits: tuple[Hit, ...]
     mode: str
     degraded: tuple[str, ...] = ()
-    """What could not be used: `vector` when the embedder did not answer."""
+    """What could not be used: `vector` when there was no usable vector to search with."""
     notes: tuple[str, ...] = ()
     as_of: AsOf | None = None
 
