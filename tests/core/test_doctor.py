@@ -227,10 +227,12 @@ def test_vectors_of_another_length_are_found(store: Path, examine: Examine) -> N
 
 
 def test_memories_that_wait_for_their_vector_are_counted(store: Path, examine: Examine) -> None:
-    change(store, "insert into pending_vectors values (3, 0)")
-    [found] = examine()
-    assert (found.id, found.level) == ("NR047", "warning")
-    assert found.message.startswith("1 memories wait")
+    change(store, "insert into pending_vectors values (2, 3), (3, 0)")
+    waiting, given_up = examine()
+    assert {(found.id, found.level) for found in (waiting, given_up)} == {("NR047", "warning")}
+    assert waiting.message.startswith("1 memories wait")
+    assert "by itself" in str(waiting.hint)
+    assert given_up.message.startswith("1 memories have none")
 
 
 def test_an_older_schema_is_said_and_a_newer_one_is_an_error(store: Path, examine: Examine) -> None:

@@ -159,6 +159,8 @@ def _find(
         cosines = None
         if asked.vector is not None and matrix.embedder is not None:
             cosines = matrix.cosines(db, asked.vector)
+        if asked.mode is not Mode.KEYWORD and _none_has_one(matrix, cosines):
+            asked, cosines = _by_words(asked, "no memory has a vector yet"), None
         question = ranking.Question(
             terms=_terms(db, matrix, counted),
             cosines=cosines,
@@ -294,6 +296,14 @@ def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str
     return replace(asked, vector=unpack(packed))
 
 
+def _none_has_one(matrix: Matrix, cosines: NDArray[np.float32] | None) -> bool:
+    """Tell whether there are memories, and none of them has a vector."""
+    if cosines is None:
+        return matrix.count > matrix.dead
+    live = matrix.alive[: matrix.count]
+    return bool(live.any()) and not np.isfinite(cosines[live]).any()
+
+
 def _by_words(asked: Asked, problem: str) -> Asked:
     """Return a question that goes on with its words, because of a problem with its vector."""
     notes = (*asked.notes, f"vector search: {problem}")
@@ -324,7 +334,7 @@ def _above_threshold(
 ) -> tuple[Asked, NDArray[np.bool_]]:
     if request.threshold is None:
         return asked, eligible
-    if asked.degraded:
+    if cosines is None and eligible.any():
         note = "threshold: ignored, because vectors could not be used"
         return replace(asked, notes=(*asked.notes, note)), eligible
     if cosines is None:

@@ -306,30 +306,42 @@ def _keyword_index(db: Connection) -> Iterator[Finding]:
 
 
 def _vectors(patient: _Patient) -> Iterator[Finding]:
+    known = vectors.serving(patient.db)
+    found = [] if known is None else list(_wrong_vectors(patient, known))
+    if not found and patient.embedder is not None:
+        found = list(_missing_vectors(patient.db))
+    said = "there are none yet" if known is None else f"of {known.embedder}, {known.dimension} dimensions"
+    yield from found or [_finding("NR047", "ok", said)]
+
+
+def _wrong_vectors(patient: _Patient, known: vectors.Serving) -> Iterator[Finding]:
     db, configured = patient.db, patient.embedder
-    known = vectors.serving(db)
-    if known is None or configured is None:
-        yield _finding("NR047", "ok", "there are none yet" if known is None else f"of {known.embedder}")
-        return
-    if known.embedder != configured and vectors.reembedding(db) == configured:
-        message = f"those of {configured} are being made; until then {known.embedder} serves"
-        yield _finding("NR047", "warning", message, "nrem reembed goes on with it")
-    elif known.embedder != configured:
-        message = f"they are from {known.embedder}, the configured embedder is {configured}"
-        yield _finding("NR047", "error", message, "nrem reembed makes them anew; or set the embedder back")
-    elif patient.dimension not in (None, known.dimension):
+    anew = "nrem reembed makes them anew; or set the embedder back"
+    if configured is not None and known.embedder != configured:
+        if vectors.reembedding(db) == configured:
+            message = f"those of {configured} are being made; until then {known.embedder} serves"
+            yield _finding("NR047", "warning", message, "nrem reembed goes on with it")
+        else:
+            message = f"they are from {known.embedder}, the configured embedder is {configured}"
+            yield _finding("NR047", "error", message, anew)
+    elif configured is not None and patient.dimension not in (None, known.dimension):
         message = f"they have {known.dimension} dimensions, and {configured} now gives {patient.dimension}"
-        yield _finding("NR047", "error", message, "nrem reembed makes them anew; or set the embedder back")
-        return
-    odd, waiting = checks.odd_vectors(db, known.embedder, known.dimension), vectors.count_pending(db)
+        yield _finding("NR047", "error", message, anew)
+    odd = checks.odd_vectors(db, known.embedder, known.dimension)
     if odd:
         message = f"{odd} have not {known.dimension} dimensions"
         yield _finding("NR047", "error", message, "nrem reembed makes them anew")
+
+
+def _missing_vectors(db: Connection) -> Iterator[Finding]:
+    waiting, given_up = vectors.count_pending(db)
     if waiting:
-        message = f"{waiting} memories wait for theirs, and are found by words alone"
-        yield _finding("NR047", "warning", message, "check NR022, then nrem reembed")
-    if known.embedder == configured and not odd and not waiting:
-        yield _finding("NR047", "ok", f"of {known.embedder}, {known.dimension} dimensions")
+        message = f"{waiting:,} memories wait for theirs, and are found by words alone"
+        hint = "the daemon makes them by itself, 500 at a time; when it does not, see NR022"
+        yield _finding("NR047", "warning", message, hint)
+    if given_up:
+        message = f"{given_up:,} memories have none: the embedder gave none three times"
+        yield _finding("NR047", "warning", message, "words find them; nrem reembed tries again")
 
 
 def _clock(patient: _Patient) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def remember(
         for item, vector in zip(ready, vectors, strict=True):
             answer = _known(db, number, item)
             if answer is None:
-                memories.insert(db, number, item.memory, vector, by, pending=embedder is not None)
+                memories.insert(db, number, item.memory, vector, by)
                 answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
             if answer.reason is None:  # else this text is not there to take another one's place
                 _supersede(db, number, item, answer.id, by)

@@ -141,7 +141,7 @@ def reembedding(db: Connection) -> str | None:
 
 
 def note_pending(db: Connection, rowid: int) -> None:
-    """Remember that the vector of a memory's text could not be made."""
+    """Remember that a memory has no vector: every one that has none of the serving embedder is noted."""
     db.execute("insert or replace into pending_vectors (memory, tries) values (?, 0)", (rowid,))
 
 
@@ -160,9 +160,14 @@ def pending(db: Connection, *, limit: int) -> list[Missing]:
     )
 
 
-def count_pending(db: Connection) -> int:
-    number: int = db.execute("select count(*) from pending_vectors").fetchone()[0]
-    return number
+def count_pending(db: Connection) -> tuple[int, int]:
+    """Return how many memories wait for a vector, and for how many it was given up."""
+    row = db.execute(
+        "select count(*) filter (where tries < :tries), count(*) filter (where tries >= :tries)"
+        " from pending_vectors",
+        {"tries": TRIES},
+    ).fetchone()
+    return row[0], row[1]
 
 
 _LACKS = (

@@ -239,10 +239,7 @@ def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.Writt
 
 def _restore(app: App, caller: Caller, request: wire.Restore) -> wire.Restored:
     scope = app.scope(request.agent)
-    embeds = app.serving_embedder() is not None
-    done = restore(
-        app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock, embeds=embeds
-    )
+    done = restore(app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock)
     if request.dry_run or not (done.added or done.changed or done.forgotten):
         return done
     try:
