@@ -44,6 +44,7 @@ class Synthetic:
     batch_size = 1000
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self) -> None:
         self._centres = np.random.default_rng(1).standard_normal((2000, DIMENSION)).astype(np.float32)

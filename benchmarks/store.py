@@ -167,6 +167,7 @@ class ReadyVectors:
     batch_size = 64
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self) -> None:
         dice = random.Random(7)

@@ -43,6 +43,7 @@ class HashEmbedder:
     identity = "test:hash-16"
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self, batch_size: int = 64) -> None:
         self.batch_size = batch_size

@@ -689,12 +689,6 @@ def test_vectors_are_taken_by_their_index(provider: Provider) -> None:
     assert embedder_of(provider).embed(["x", "y"]) == [[1.0, 0.0], [0.0, 1.0]]
 
 
-@pytest.mark.parametrize("url", ["http://host:notaport", "http://[::1"])
-def test_an_address_that_is_none_is_a_config_error(provider: Provider, url: str) -> None:
-    with pytest.raises(ConfigError):
-        embedder_of(provider, base_url=url).embed(["x"])
-
-
 def test_a_key_that_is_not_ascii_is_a_config_error(
     provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:

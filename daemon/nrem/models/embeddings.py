@@ -44,6 +44,8 @@ class Embedder(Protocol):
     batch_size: int
     remote: bool
     """Whether it asks over a network, and so must not be waited for inside a snapshot."""
+    problem: str | None
+    """What kept the last call from vectors, for whoever looks after it; None when nothing did."""
 
     @property
     def instant(self) -> bool:
@@ -62,6 +64,7 @@ class Unusable:
     batch_size = 1
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self, identity: str) -> None:
         self.identity = identity
@@ -108,10 +111,16 @@ def _batches(embedder: Embedder, texts: Sequence[str]) -> list[Sequence[str]]:
 
 
 def _embed(embedder: Embedder, batch: Sequence[str], patience: Patience) -> list[bytes | None]:
-    vectors = embedder.embed(batch, patience)
-    if len(vectors) != len(batch):
-        raise Unavailable(f"{embedder.identity} gave {len(vectors)} vectors for {len(batch)} texts")
-    return [pack(vector) for vector in vectors]
+    try:
+        vectors = embedder.embed(batch, patience)
+        if len(vectors) != len(batch):
+            raise Unavailable(f"{embedder.identity} gave {len(vectors)} vectors for {len(batch)} texts")
+    except (Unavailable, ConfigError) as error:
+        embedder.problem = error.message
+        raise
+    packed = [pack(vector) for vector in vectors]
+    embedder.problem = None if any(packed) else f"{embedder.identity} gave no usable vector"
+    return packed
 
 
 def pack(vector: Sequence[float] | Vector) -> bytes | None:
@@ -159,6 +168,12 @@ def choose(settings: sections.Config) -> Embedder | None:
     wanted = settings.memory.embeddings
     usual = "openai" if wanted.base_url else settings.chat.provider or "local"
     provider, model = _named(wanted.model, wanted.provider or usual)
+    if wanted.base_url and provider in ("local", "minilm"):
+        raise ConfigError(
+            f"memory.embeddings.base_url: {provider} is not asked over a network",
+            hint="leave it out, or set memory.embeddings.provider to one that is",
+            field="memory.embeddings.base_url",
+        )
     return make(f"{provider}:{model}", wanted)
 
 

@@ -22,6 +22,7 @@ class WordLlama:
 
     batch_size = 256
     remote = False
+    problem: str | None = None
 
     def __init__(self, model: str) -> None:
         if model != "wordllama-256":

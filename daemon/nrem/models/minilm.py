@@ -22,6 +22,7 @@ class MiniLM:
 
     batch_size = 32
     remote = False
+    problem: str | None = None
     instant = False
 
     def __init__(self, model: str) -> None:

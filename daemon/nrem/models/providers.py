@@ -18,6 +18,7 @@ class _Remote(Remote):
     batch_size = 64
     remote = True
     instant = False
+    problem: str | None = None
 
     def _checked(self, found: object, count: int) -> list[Sequence[float]]:
         if (

@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from nrem import wire
-from nrem.core import agents, backup, browse, doctor, jobs, push, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, embedder, jobs, push, reembed, tokens
 from nrem.core.bisect import bisect
 from nrem.core.change_lines import decide_proposal, undo_dream
 from nrem.core.diff import diff
@@ -301,6 +301,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     ),
     "embed": lambda app, caller, r: reembed.embed(app.serving_embedder(), r),
     "reembed": _reembed,
+    "show_embedder": lambda app, caller, r: embedder.show(app.store, app.embedder, app.serving_embedder()),
     "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
     "edit_memory": _edit,
     "pin_memory": _pin(True),

@@ -8,9 +8,11 @@ from nrem.wire.care import (
     CreateBackup,
     Diagnosis,
     Doctor,
+    EmbedderState,
     ListBackups,
     Prune,
     Pruned,
+    ShowEmbedder,
 )
 from nrem.wire.jobs import (
     Job,
@@ -27,6 +29,14 @@ from nrem.wire.operation import Operation
 _A = "/v1/agents/{agent}"
 
 ROWS = (
+    Operation(
+        name="show_embedder",
+        summary="Say what makes vectors, how many are missing, and what is wrong.",
+        route="GET /v1/embedder",
+        takes=ShowEmbedder,
+        gives=EmbedderState,
+        right=Right.ADMIN,
+    ),
     Operation(
         name="reembed",
         summary="Make the next vectors of the configured embedder; the old serve till all are there.",
