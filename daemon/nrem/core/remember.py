@@ -28,6 +28,7 @@ class _Ready:
     supersedes: tuple[str, ...]
     where: str
     """What stands before the name of a field in an error."""
+    notes: tuple[str, ...]
 
 
 def remember(
@@ -57,7 +58,7 @@ def remember(
             answer = _known(db, number, item)
             if answer is None:
                 memories.insert(db, number, item.memory, vector, by)
-                answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
+                answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted, notes=item.notes)
             if answer.reason is None:  # else this text is not there to take another one's place
                 _supersede(db, number, item, answer.id, by)
             stored.append(answer)
@@ -205,7 +206,9 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         consolidated_at=draft.consolidated_at,
         superseded_by=draft.superseded_by,
     )
-    return _Ready(memory, scrub.fired, tuple(draft.supersedes), where)
+    unpinned = draft.pinned and not memory.pinned
+    notes = ("pinned: dropped, because the memory is not trusted",) if unpinned else ()
+    return _Ready(memory, scrub.fired, tuple(draft.supersedes), where, notes)
 
 
 def _check_enabled(kind: Kind, settings: Config, where: str) -> None:

@@ -51,6 +51,8 @@ class Stored:
     under its legacy id."""
     redacted: tuple[str, ...] = ()
     """Which secret rules fired; their finds were replaced before anything was written."""
+    notes: tuple[str, ...] = ()
+    """What was asked for and not done, such as a pin that comes with text that is not trusted."""
 
 
 class Draft(Input):
