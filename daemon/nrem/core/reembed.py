@@ -60,7 +60,7 @@ def reembed(store: Database, embedder: Embedder | None) -> Reembedded:
 
     def write(db: Connection) -> tuple[int, int]:
         if begun is None:
-            vectors.forget_pending(db)  # what another embedder failed at says nothing about this one
+            vectors.forget_tries(db)
         done = _fill(db, wanted, lacking, made)
         behind = lacking[-1].rowid if lacking else 0
         vectors.keep_progress(db, Progress(wanted, behind, progress.second_pass or not lacking))

@@ -145,9 +145,14 @@ def note_pending(db: Connection, rowid: int) -> None:
     db.execute("insert or replace into pending_vectors (memory, tries) values (?, 0)", (rowid,))
 
 
-def forget_pending(db: Connection, rowid: int | None = None) -> None:
-    """Take a memory, or all of them, off the list of those whose vector is to come."""
-    db.execute("delete from pending_vectors where memory = coalesce(?, memory)", (rowid,))
+def forget_pending(db: Connection, rowid: int) -> None:
+    """Take a memory off the list of those whose vector is to come."""
+    db.execute("delete from pending_vectors where memory = ?", (rowid,))
+
+
+def forget_tries(db: Connection) -> None:
+    """Try every missing vector anew: what another embedder failed at says nothing about this one."""
+    db.execute("update pending_vectors set tries = 0 where tries > 0")
 
 
 def pending(db: Connection, *, limit: int) -> list[Missing]:
@@ -155,7 +160,7 @@ def pending(db: Connection, *, limit: int) -> list[Missing]:
     return _missing(
         db,
         "select m.rowid, m.scope, m.content, m.user_id, m.content_hash from pending_vectors p"
-        " join memories m on m.rowid = p.memory where p.tries < :tries order by m.rowid limit :limit",
+        " join memories m on m.rowid = p.memory where p.tries < :tries order by p.memory limit :limit",
         {"tries": TRIES, "limit": limit},
     )
 
