@@ -25,7 +25,7 @@ from rich.table import Table
 
 from nrem.core.recall import recall
 from nrem.model import Caller
-from nrem.models.embeddings import Vector
+from nrem.models.embeddings import PATIENT, Patience, Vector
 from nrem.runtime.app import App
 from nrem.surface.operations import call
 from nrem.wire import Recall
@@ -44,11 +44,12 @@ class Synthetic:
     batch_size = 1000
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self) -> None:
         self._centres = np.random.default_rng(1).standard_normal((2000, DIMENSION)).astype(np.float32)
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Vector]:
         return [
             self._centres[hash_of(text) % 2000] + self._centres[hash_of(text[::-1]) % 2000] for text in texts
         ]

@@ -31,7 +31,7 @@ from typing import Any
 from nrem.clock import SystemClock
 from nrem.core.remember import remember
 from nrem.model import By, Caller, Kind, Memory, Provenance, Scope, Trust
-from nrem.models.embeddings import embed_all
+from nrem.models.embeddings import PATIENT, Patience, embed_all
 from nrem.policy import concepts, terms
 from nrem.sections import Config
 from nrem.store import database, driver, memories, migrations, scopes, search
@@ -167,13 +167,14 @@ class ReadyVectors:
     batch_size = 64
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self) -> None:
         dice = random.Random(7)
         self._vectors = [[dice.gauss(0, 1) for _ in range(DIMENSION)] for _ in range(64)]
         self._turn = count()
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
         return [self._vectors[next(self._turn) % len(self._vectors)] for _ in texts]
 
     def close(self) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from nrem.clock import Ids
 from nrem.model import Caller
+from nrem.models.embeddings import PATIENT, Patience
 from nrem.runtime.app import App
 from nrem.store import search
 from nrem.store.driver import Connection
@@ -42,12 +43,13 @@ class HashEmbedder:
     identity = "test:hash-16"
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self, batch_size: int = 64) -> None:
         self.batch_size = batch_size
         self.calls: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
         self.calls.append(list(texts))
         return [self._vector(text) for text in texts]
 

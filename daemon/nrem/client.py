@@ -144,6 +144,8 @@ class Client(Methods):
             try:
                 self._look()
                 return _checked(self._http.request(method, path, **given))
+            except httpx.ReadTimeout as error:  # it is at it: asked again, it would only do it twice
+                raise _slow() from error
             except (httpx.TransportError, ValueError) as error:
                 if not left or not (again or isinstance(error, httpx.ConnectError)):
                     raise _gone(type(error).__name__) from error
@@ -181,6 +183,14 @@ def is_up(path: Path) -> bool:
 def _gone(problem: str) -> Unavailable:
     return Unavailable(
         f"the daemon did not answer ({problem})", hint="nrem up --detach starts it", code="no_daemon"
+    )
+
+
+def _slow() -> Unavailable:
+    return Unavailable(
+        "the daemon is up, but did not answer in time",
+        hint="what was asked may still be done: look before you ask again; its log says more",
+        code="no_answer",
     )
 
 

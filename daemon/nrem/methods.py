@@ -670,6 +670,11 @@ class Methods(abc.ABC):
         found: wire.ProposalDecided = self._run("reject_proposal", {"agent": agent, "proposal": proposal})
         return found
 
+    def show_embedder(self) -> wire.EmbedderState:
+        """Say what makes vectors, how many are missing, and what is wrong."""
+        found: wire.EmbedderState = self._run("show_embedder", {})
+        return found
+
     def reembed(self) -> wire.Reembedded:
         """Make the next vectors of the configured embedder; the old serve till all are there."""
         found: wire.Reembedded = self._run("reembed", {})

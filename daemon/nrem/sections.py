@@ -66,6 +66,18 @@ def _remote(value: str) -> str:
     return value
 
 
+def _address(value: str) -> str:
+    """An address that can be asked over HTTP."""
+    try:
+        parsed = urlsplit(value)
+        known = parsed.scheme in ("https", "http") and parsed.hostname and (parsed.port or True)
+    except ValueError:
+        known = False
+    if value and not known:
+        raise ValueError("must be an address such as https://host/v1 or http://127.0.0.1:11434")
+    return value
+
+
 def _time_of_day(value: str) -> str:
     """A time such as 03:00, or the word never."""
     if value != "never" and not re.fullmatch(r"([01]\d|2[0-3]):[0-5]\d", value):
@@ -85,6 +97,7 @@ Provider = Literal["", "local", "minilm", "openai", "anthropic", "google", "olla
 ChatProvider = Literal["", "openai", "anthropic", "google", "ollama"]
 Zone = Annotated[str, AfterValidator(_zone)]
 TimeOfDay = Annotated[str, AfterValidator(_time_of_day)]
+Address = Annotated[str, AfterValidator(_address)]
 RemoteUrl = Annotated[str, AfterValidator(_remote)]
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -98,7 +111,7 @@ class Endpoint(_Section):
 
     provider: str
     model: str
-    base_url: str = Field("", description="Address of the provider's endpoint, if not its usual one.")
+    base_url: Address = Field("", description="Address of the provider's endpoint, if not its usual one.")
     api_key_env: str = Field("", description="Name of the environment variable that holds the API key.")
     api_key_file: str = Field("", description="File that holds the API key.")
 
@@ -106,6 +119,9 @@ class Endpoint(_Section):
 class Embeddings(Endpoint):
     provider: Provider = Field("", description="Provider of the embedding model; empty is chat.provider's.")
     model: str = Field("", description="Name of the model, or provider:model; empty is the provider's own.")
+    timeout: float = Field(
+        3.0, ge=0.1, le=20, description="Seconds that a recall or a write waits for a server, at most."
+    )
 
 
 class Episodic(_Section):

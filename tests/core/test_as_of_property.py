@@ -76,7 +76,7 @@ class Fickle(HashEmbedder):
 
     up = True
 
-    def embed(self, texts: Any) -> Any:
+    def embed(self, texts: Any, patience: Any = None) -> Any:
         if not self.up:
             raise Unavailable("the embedder is away")
         return super().embed(texts)

@@ -127,7 +127,7 @@ def test_a_legacy_id_that_had_another_text_is_left_and_the_rest_goes_in(
     drafts = [{"content": "one"}, {"content": "changed", "legacy_id": "17"}, {"content": "two"}]
     first, second, third = call("remember_many", agent="ana", memories=drafts)["memories"]
     assert second == {
-        "id": known, "stored": False, "deduplicated": False, "reason": "differs", "redacted": []
+        "id": known, "stored": False, "deduplicated": False, "reason": "differs", "redacted": [], "notes": []
     }  # fmt: skip
     assert [(item["stored"], item["reason"]) for item in (first, third)] == [(True, None)] * 2
     assert get(known)["content"] == "imported"
@@ -155,7 +155,7 @@ def test_a_dry_run_answers_for_every_item_and_stores_none(
     before = chain("ana")
     drafts = [{"content": "one"}, {"content": f"two {KEY}"}, {"content": "one"}]
     answers = call("remember_many", agent="ana", memories=drafts, dry_run=True)["memories"]
-    nothing = {"id": "", "stored": False, "deduplicated": False, "reason": None, "redacted": []}
+    nothing = {"id": "", "stored": False, "deduplicated": False, "reason": None, "redacted": [], "notes": []}
     assert answers == [nothing, nothing | {"redacted": ["github-token"]}, nothing]
     assert chain("ana") == before
     assert call("show_agent", agent="ana")["memories"] == 0

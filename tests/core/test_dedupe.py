@@ -43,7 +43,7 @@ def test_the_same_text_twice_gives_the_first_id_and_changes_nothing(
         pinned=True,
     )
     assert second == {
-        "id": first["id"], "stored": False, "deduplicated": True, "reason": None, "redacted": []
+        "id": first["id"], "stored": False, "deduplicated": True, "reason": None, "redacted": [], "notes": []
     }  # fmt: skip
     assert get(first["id"]) == before
     assert chain("ana") == events
@@ -146,7 +146,8 @@ def test_a_legacy_id_that_came_with_another_text_is_left_as_it_is(
     before, events = get(first["id"]), chain("ana")
     other = call("remember", agent="ana", content="something else", kind=kind, legacy_id="17")
     assert other == {
-        "id": first["id"], "stored": False, "deduplicated": False, "reason": "differs", "redacted": []
+        "id": first["id"], "stored": False, "deduplicated": False, "reason": "differs", "redacted": [],
+        "notes": [],
     }  # fmt: skip
     assert (get(first["id"]), chain("ana")) == (before, events)
 

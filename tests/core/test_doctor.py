@@ -208,6 +208,18 @@ def test_vectors_of_another_embedder_are_found(store: Path, examine: Examine) ->
     assert "test:other" in found.message
 
 
+class Shorter(HashEmbedder):
+    def _vector(self, text: str) -> list[float]:
+        return super()._vector(text)[:8]
+
+
+def test_an_embedder_that_has_another_length_now_is_found(store: Path, examine: Examine) -> None:
+    [found] = examine(embedder=Shorter())
+    assert (found.id, found.level) == ("NR047", "error")
+    assert found.message == "they have 16 dimensions, and test:hash-16 now gives 8"
+    assert str(found.hint).startswith("nrem reembed")
+
+
 def test_vectors_of_another_length_are_found(store: Path, examine: Examine) -> None:
     change(store, "update vec_memories set embedding = x'00000000' where memory = 3")
     [found] = examine()
@@ -215,10 +227,12 @@ def test_vectors_of_another_length_are_found(store: Path, examine: Examine) -> N
 
 
 def test_memories_that_wait_for_their_vector_are_counted(store: Path, examine: Examine) -> None:
-    change(store, "insert into pending_vectors values (3, 0)")
-    [found] = examine()
-    assert (found.id, found.level) == ("NR047", "warning")
-    assert found.message.startswith("1 memories wait")
+    change(store, "insert into pending_vectors values (2, 3), (3, 0)")
+    waiting, given_up = examine()
+    assert {(found.id, found.level) for found in (waiting, given_up)} == {("NR047", "warning")}
+    assert waiting.message.startswith("1 memories wait")
+    assert "by itself" in str(waiting.hint)
+    assert given_up.message.startswith("1 memories have none")
 
 
 def test_an_older_schema_is_said_and_a_newer_one_is_an_error(store: Path, examine: Examine) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from builders import Call, ManualClock, caller_of
-from models.provider import DROP, Answer, Provider, running, status
+from builders import Call, HashEmbedder, ManualClock, caller_of
+from models.provider import DROP, HANG, Answer, Provider, running, status
 from nrem.core.reembed import backfill
 from nrem.errors import InputError, InvalidField, Unavailable
 from nrem.models import transport
@@ -210,6 +210,29 @@ def test_a_batch_whose_later_part_fails_is_stored_whole_and_pending(
     assert pending() == dict.fromkeys(ids, 0)
 
 
+@pytest.mark.rows(30, 49)
+def test_a_provider_that_hangs_is_asked_once_and_words_serve(
+    home: Path, clock: ManualClock, app: App, provider: Provider
+) -> None:
+    with (home / "nrem.toml").open("a") as settings:
+        settings.write("timeout = 0.1\n")
+    app.close()
+    with App.open(home, clock=clock) as again:
+        run = caller_of(again)
+        run("remember", agent="ana", content="The office is in Lyon")
+        provider.always = HANG
+        provider.asked.clear()
+        id = run("remember", agent="ana", content="Luis likes tea")["id"]
+        answer = run("recall", agent="ana", query="tea")
+        assert run("edit_memory", agent="ana", id=id, content="Luis likes green tea")["version"] == 2
+        with again.store.reading() as db:
+            assert stored.count_pending(db) == (1, 0)
+    assert contents(answer) == ["Luis likes tea"]
+    assert answer["degraded"] == ["vector"]
+    assert answer["notes"] == ["vector search: openai did not answer (ReadTimeout)"]
+    assert len(provider.asked) == 3
+
+
 def test_others_can_write_and_search_while_the_provider_is_asked(
     app: App, call: Call, provider: Provider, remember: Remember
 ) -> None:
@@ -298,10 +321,44 @@ def test_what_never_gets_a_vector_is_tried_three_times(
     usual, bad = provider.vector, UNFIT[problem]
     provider.vector = lambda text: bad if "tea" in text else usual(text)
     assert [backfill(app.store, remote) for _ in range(6)] == [2, 0, 0, 0, 0, 0]
-    assert [len(texts) for texts in provider.texts] == [3, 1, 1]
+    plain = ["dimension"]  # which tells whether it is the text or the embedder
+    tea = ["Luis likes tea"]
+    assert provider.texts[1:] == [plain, tea, plain, tea, plain]
+    assert len(provider.texts[0]) == 3
     assert pending() == {waiting[0]: 3}
     assert waiting[0] not in vectors("ana")
     assert found("ana", "tea") == ["Luis likes tea"]
+
+
+@pytest.mark.rows(31)
+@pytest.mark.parametrize("problem", UNFIT)
+def test_an_embedder_that_has_no_vector_for_anything_uses_up_no_tries(
+    app: App,
+    provider: Provider,
+    remote: Embedder,
+    waiting: list[str],
+    pending: Pending,
+    problem: str,
+) -> None:
+    usual = provider.vector
+    provider.vector = lambda text: UNFIT[problem]
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            backfill(app.store, remote)
+    assert pending() == dict.fromkeys(waiting, 0)
+    provider.vector = usual
+    assert backfill(app.store, remote) == 3
+
+
+@pytest.mark.rows(31)
+def test_a_refused_model_is_not_asked_for_each_text(
+    app: App, provider: Provider, remote: Embedder, waiting: list[str], pending: Pending
+) -> None:
+    provider.always = status(404)
+    with pytest.raises(Unavailable, match="refused the request"):
+        backfill(app.store, remote)
+    assert len(provider.asked) == 2
+    assert pending() == dict.fromkeys(waiting, 0)
 
 
 @pytest.mark.rows(31)
@@ -602,13 +659,24 @@ def test_words_alone_ask_no_provider(call: Call, provider: Provider) -> None:
     assert provider.asked == []
 
 
+@pytest.mark.rows(49)
 @pytest.mark.usefixtures("three")
-@pytest.mark.parametrize("problem", ["NaN", "zero", "empty"])
-def test_a_question_that_has_no_vector_is_answered_by_words(
-    call: Call, provider: Provider, problem: str
+@pytest.mark.parametrize("problem", UNFIT)
+@pytest.mark.parametrize("request_", [{}, {"mode": "vector"}, {"threshold": 0.1}])
+def test_a_question_that_gets_no_usable_vector_is_answered_by_words_and_it_is_said(
+    call: Call, provider: Provider, problem: str, request_: dict[str, Any]
 ) -> None:
     provider.vector = lambda text: UNFIT[problem]
-    assert contents(call("recall", agent="ana", query="boats")) == ["boats"]
+    answer = call("recall", agent="ana", query="boats", **request_)
+    assert contents(answer) == ["boats"]
+    assert (answer["mode"], answer["degraded"]) == ("keyword", ["vector"])
+    lengths = {"short": 15, "long": 17}
+    assert answer["notes"][0] == "vector search: openai:text-embedding-3-small gave " + (
+        f"{lengths[problem]} numbers; the store's vectors have 16 (nrem doctor)"
+        if problem in lengths
+        else "no usable vector for the question"
+    )
+    assert len(answer["notes"]) == 1 + ("threshold" in request_)
 
 
 # Embed
@@ -685,9 +753,28 @@ def test_without_vectors_all_is_stored_and_found_by_words(off: App) -> None:
         assert contents(answer) == ["Luis likes coffee"]
         assert (answer["mode"], answer["degraded"]) == ("keyword", [])
     with off.store.reading() as db:
-        assert stored.count_pending(db) == 0
+        assert stored.count_pending(db) == (3, 0)
         assert stored.serving(db) is None
         assert db.execute("select count(*) from vec_memories").fetchone()[0] == 0
+
+
+@pytest.mark.rows(31, 93)
+def test_what_was_stored_without_vectors_gets_its_own_once_they_are_on(
+    off: App, home: Path, clock: ManualClock
+) -> None:
+    run = caller_of(off)
+    run("remember", agent="ana", content="Luis likes tea")
+    run("remember_many", agent="ana", memories=[{"content": "boats"}, {"content": "tax"}])
+    assert contents(run("recall", agent="ana", query="boats", threshold=0.9)) == ["boats"]
+    off.close()
+    with App.open(home, clock=clock, embedder=HashEmbedder(), flags={"vector.enabled": True}) as on:
+        run = caller_of(on)
+        answer = run("recall", agent="ana", query="boats", mode="vector")
+        assert (contents(answer), answer["degraded"]) == (["boats"], ["vector"])
+        assert backfill(on.store, HashEmbedder()) == 3
+        answer = run("recall", agent="ana", query="boats", mode="vector")
+        assert (contents(answer)[0], answer["degraded"]) == ("boats", [])
+        assert len(contents(answer)) == 3
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from builders import NOON, Call, HashEmbedder, ManualClock, caller_of
 from nrem.core.reembed import backfill
 from nrem.errors import InputError, InvalidField, NotFound, Unavailable
+from nrem.models.embeddings import PATIENT, Patience
 from nrem.runtime.app import App
 from nrem.store.driver import Connection
 
@@ -26,7 +27,7 @@ class Away(HashEmbedder):
 
     away = True
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
         if self.away:
             raise Unavailable("the embedder is away")
         return super().embed(texts)

@@ -223,11 +223,30 @@ def test_a_threshold_is_a_cosine_that_hits_must_reach(call: Call, texts: Texts) 
 
 @pytest.mark.rows(45)
 def test_a_hit_without_a_vector_fails_every_threshold(app: App, call: Call, texts: Texts) -> None:
-    fill(call, "alpha")
-    app.store.write(lambda db: db.execute("delete from vec_memories"))
+    fill(call, "alpha", "beta")
+    app.store.write(lambda db: db.execute("delete from vec_memories where memory = 1"))
     app.store.write(lambda db: db.execute("update scopes set vector_generation = vector_generation + 1"))
-    assert texts("alpha") == ["alpha"]
-    assert texts("alpha", threshold=-1.0) == []
+    assert texts("alpha") == ["alpha", "beta"]
+    assert texts("alpha", threshold=-1.0) == ["beta"]
+
+
+@pytest.mark.rows(49)
+@pytest.mark.parametrize("request_", [{"mode": "vector"}, {"mode": "hybrid"}, {"embedding": [1.0] * 16}])
+def test_where_no_memory_has_a_vector_words_serve_and_it_is_said(
+    app: App, call: Call, request_: dict[str, Any]
+) -> None:
+    fill(call, "alpha")
+    call("remember", agent="ben", content="another agent's alpha")
+    without = "delete from vec_memories where scope = (select scope from scopes where name = 'ana')"
+    app.store.write(lambda db: db.execute(without))
+    app.store.write(lambda db: db.execute("update scopes set vector_generation = vector_generation + 1"))
+    found = call("recall", agent="ana", query="alpha", threshold=0.5, **request_)
+    assert [hit["memory"]["content"] for hit in found["hits"]] == ["alpha"]
+    assert (found["mode"], found["degraded"]) == ("keyword", ["vector"])
+    assert found["notes"] == [
+        "vector search: no memory has a vector yet",
+        "threshold: ignored, because vectors could not be used",
+    ]
 
 
 @pytest.mark.rows(43)
@@ -564,7 +583,7 @@ def test_a_question_of_stop_words_alone_is_looked_up(call: Call, texts: Texts) -
 
 
 class Down(HashEmbedder):
-    def embed(self, texts: Any) -> Any:
+    def embed(self, texts: Any, patience: Any = None) -> Any:
         raise Unavailable("no answer", hint="wait")
 
 

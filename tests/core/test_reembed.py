@@ -13,7 +13,7 @@ from builders import Call, HashEmbedder, ManualClock, caller_of
 from models.provider import Provider, running, status
 from nrem.core import reembed
 from nrem.core.reembed import backfill
-from nrem.errors import Conflict, Unavailable
+from nrem.errors import Conflict, InvalidField, Unavailable
 from nrem.models import transport
 from nrem.models.embeddings import Embedder, make, pack, unpack
 from nrem.models.local import WordLlama
@@ -223,17 +223,20 @@ def test_with_the_old_embedder_back_all_is_as_before(
 
 
 @pytest.mark.rows(93, 94)
-def test_another_dimension_under_the_same_name_is_refused(open_with: Open) -> None:
+def test_with_another_dimension_under_the_same_name_words_serve(open_with: Open) -> None:
     run = caller_of(open_with(HashEmbedder()))
     run("add_agent", agent="ana")
     run("remember", agent="ana", content="tea")
     app = open_with(Shorter())
     run = caller_of(app)
     for mode in ("vector", "hybrid"):
-        with pytest.raises(Conflict, match="16 dimensions, this one has 8") as caught:
-            run("recall", agent="ana", query="tea", mode=mode)
-        assert caught.value.code == "dimension_mismatch"
-        assert str(caught.value.hint).startswith("nrem reembed")
+        answer = run("recall", agent="ana", query="tea", mode=mode)
+        assert [hit["memory"]["content"] for hit in answer["hits"]] == ["tea"]
+        assert (answer["mode"], answer["degraded"]) == ("keyword", ["vector"])
+        [note] = answer["notes"]
+        assert "gave 8 numbers; the store's vectors have 16" in note
+        with pytest.raises(InvalidField, match="has 8 numbers"):
+            run("recall", agent="ana", embedding=[1.0] * 8, mode=mode)
     assert [
         h["memory"]["content"] for h in run("recall", agent="ana", query="tea", mode="keyword")["hits"]
     ] == ["tea"]

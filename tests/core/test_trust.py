@@ -51,8 +51,11 @@ def test_an_unknown_trust_is_refused(call: Call) -> None:
 def test_the_pin_of_an_untrusted_caller_or_text_does_not_count(call: Call, visitor: Call, get: Get) -> None:
     assert get(call("remember", agent="ana", content="mine", pinned=True)["id"])["pinned"]
     assert not get(visitor("remember", agent="ana", content="theirs", pinned=True)["id"])["pinned"]
-    lowered = call("remember", agent="ana", content="quoted", pinned=True, trust="untrusted")["id"]
-    assert not get(lowered)["pinned"]
+    lowered = call("remember", agent="ana", content="quoted", pinned=True, trust="untrusted")
+    assert not get(lowered["id"])["pinned"]
+    assert lowered["notes"] == ["pinned: dropped, because the memory is not trusted"]
+    assert call("remember", agent="ana", content="quoted", trust="untrusted")["notes"] == []
+    assert call("remember", agent="ana", content="mine too", pinned=True)["notes"] == []
 
 
 @pytest.mark.rows(112)

@@ -244,8 +244,9 @@ def test_a_second_sigterm_waits_for_no_request(home: Path, environment: dict[str
         }
         with running(home, environment | provider) as daemon, Client(home / "nrem.sock") as client:
             waiting = pool.submit(client.call, "embed", texts=["tea"])
+            looked, _ = silent.accept()  # the daemon's own question whether it answers, or ours
             asked, _ = silent.accept()
-            with asked:
+            with looked, asked:
                 daemon.send_signal(signal.SIGTERM)
                 wait_until(lambda: not is_up(home / "nrem.sock"))
                 assert daemon.poll() is None, "it did not wait for what it was asked"

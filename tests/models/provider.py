@@ -63,7 +63,7 @@ class Provider:
         """What a chat model says."""
         self.url = ""
         self._lock = threading.Lock()
-        self._stopped = threading.Event()
+        self.stopped = threading.Event()
 
     @property
     def texts(self) -> list[list[str]]:
@@ -76,7 +76,7 @@ class Provider:
             scripted = self.script.popleft() if self.script else self.always
         if scripted is not None:
             if scripted.hang:
-                self._stopped.wait()
+                self.stopped.wait()
             return scripted
         if asked.path.endswith(CHATS):
             return Answer(body=json.dumps(said(asked.path, self.text)).encode())
@@ -84,7 +84,7 @@ class Provider:
         return Answer(body=json.dumps(shaped(asked.path, vectors)).encode())
 
     def stop(self) -> None:
-        self._stopped.set()
+        self.stopped.set()
 
 
 CHATS = ("/chat/completions", "/messages", ":generateContent", "/api/chat")

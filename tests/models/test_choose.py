@@ -108,6 +108,23 @@ def test_choosing_loads_nothing_and_asks_for_no_key(monkeypatch: pytest.MonkeyPa
     assert not chosen(settings()).remote
 
 
+@pytest.mark.parametrize("provider", ["local", "minilm"])
+def test_what_is_inside_has_no_address(provider: str) -> None:
+    with pytest.raises(ConfigError, match="is not asked over a network") as caught:
+        choose(settings(provider=provider, base_url="http://127.0.0.1:1"))
+    assert caught.value.field == "memory.embeddings.base_url"
+
+
+@pytest.mark.parametrize("key", ["memory.embeddings.base_url", "chat.base_url"])
+@pytest.mark.parametrize(
+    "url", ["not a url", "127.0.0.1:8000", "http://", "ftp://host", "http://h:port", "http://[::1"]
+)
+def test_what_is_no_address_is_refused_by_the_name_of_its_field(home: Path, key: str, url: str) -> None:
+    with pytest.raises(ConfigError, match="must be an address such as") as caught:
+        config.load(home, environ={f"NREM_{key.upper().replace('.', '__')}": url})
+    assert caught.value.field == key
+
+
 def test_there_is_none_when_vectors_are_off() -> None:
     given: dict[str, Any] = {"vector": {"enabled": False}, "memory": {"embeddings": {"provider": "openai"}}}
     assert choose(Config.model_validate(given)) is None

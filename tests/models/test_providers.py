@@ -5,16 +5,29 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import time
 import traceback
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from models.provider import DROP, HANG, Answer, Provider, refusing_url, shaped, status
+from models.provider import DROP, HANG, Answer, Provider, refusing_url, shaped, status, texts_of
 from nrem.errors import ConfigError, NremError, Unavailable
-from nrem.models import transport
-from nrem.models.embeddings import PROBE, USUAL, Embedder, Patience, embed_all, make, pack
+from nrem.models import embeddings, transport
+from nrem.models.embeddings import (
+    NEEDED,
+    PATIENT,
+    PROBE,
+    Embedder,
+    Patience,
+    embed_all,
+    embed_soon,
+    hurried,
+    make,
+    pack,
+)
 from nrem.models.providers import PROVIDERS, Google, Ollama, OpenAI
 from nrem.sections import Embeddings
 
@@ -24,10 +37,8 @@ KEY = "sk-veryverysecret"
 SINGLE = pytest.mark.parametrize("name", IDENTITIES)
 
 
-def embedder_of(
-    provider: Provider, name: str = "openai", *, patience: Patience = USUAL, **wanted: str
-) -> Embedder:
-    return make(IDENTITIES[name], Embeddings(**({"base_url": provider.url} | wanted)), patience)
+def embedder_of(provider: Provider, name: str = "openai", **wanted: str) -> Embedder:
+    return make(IDENTITIES[name], Embeddings.model_validate({"base_url": provider.url} | wanted))
 
 
 def answer_of(name: str, *vectors: object) -> Answer:
@@ -256,7 +267,7 @@ def test_what_may_pass_is_tried_again(provider: Provider, name: str) -> None:
         provider.asked.clear()
         provider.script.extend([problem, problem])
         assert embedder.embed(["x"]) == [provider.vector("x")]
-        assert len(provider.asked) == USUAL.tries == 3
+        assert len(provider.asked) == PATIENT.tries == 3
         assert len({json.dumps(asked.body) for asked in provider.asked}) == 1
 
 
@@ -286,24 +297,25 @@ def test_where_nobody_listens_it_is_unavailable(provider: Provider, name: str) -
 def test_one_that_never_answers_is_not_waited_for(provider: Provider) -> None:
     provider.always = HANG
     with pytest.raises(Unavailable, match=r"did not answer \(ReadTimeout\)") as caught:
-        embedder_of(provider, patience=Patience(3, 0.05)).embed(["x"])
+        embedder_of(provider).embed(["x"], Patience(3, 0.05))
     assert caught.value.code == "provider_unavailable"
 
 
 def test_one_that_was_slow_once_is_tried_again(provider: Provider) -> None:
     provider.script.append(HANG)
-    assert embedder_of(provider, patience=Patience(3, 0.5)).embed(["x"]) == [provider.vector("x")]
+    assert embedder_of(provider).embed(["x"], Patience(3, 0.5)) == [provider.vector("x")]
 
 
 def test_a_probe_is_tried_once(provider: Provider) -> None:
     provider.always = status(503)
     with pytest.raises(Unavailable, match="status 503"):
-        embedder_of(provider, patience=PROBE).embed(["x"])
+        embedder_of(provider).embed(["x"], PROBE)
     assert len(provider.asked) == 1
 
 
 def test_it_is_bounded_in_time_by_itself() -> None:
-    assert PROBE.seconds <= USUAL.seconds <= 30
+    assert PROBE.seconds <= NEEDED.seconds <= PATIENT.seconds <= 30
+    assert hurried(Embeddings()) == Patience(1, 3.0)
     assert transport.CONNECT_SECONDS <= 30
 
 
@@ -397,11 +409,112 @@ def test_one_failure_after_the_while_and_it_is_left_alone_again(
     assert len(provider.asked) == asked
 
 
+def test_who_waits_longer_is_not_kept_away_by_who_waited_less(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
+    embedder, hasty = embedder_of(provider), Patience(1, 0.05)
+    provider.script.extend([HANG] * 3)
+    for _ in range(3):
+        with pytest.raises(Unavailable, match="ReadTimeout"):
+            embedder.embed(["x"], hasty)
+    with pytest.raises(Unavailable, match="left alone for a while"):
+        embedder.embed(["x"], hasty)
+    assert embedder.embed(["x"]) == [provider.vector("x")]
+    assert len(provider.asked) == 4
+
+
+def test_after_the_while_one_finds_out_and_the_others_are_spared(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
+    provider.always = status(500)
+    embedder = embedder_of(provider)
+    fail(embedder, 3)
+    provider.asked.clear()
+    monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
+    spared: list[str] = []
+
+    def vector(text: str) -> Sequence[object]:
+        with pytest.raises(Unavailable, match="left alone") as caught:
+            embedder.embed(["another"])
+        spared.append(caught.value.message)
+        return [1.0, 0.0]
+
+    provider.always, provider.vector = None, vector
+    assert embedder.embed(["x"]) == [[1.0, 0.0]]
+    assert spared == ["openai did not answer (status 500), and is left alone for a while"]
+    provider.vector = lambda text: [1.0, 0.0]
+    assert embedder.embed(["another"]) == [[1.0, 0.0]]
+
+
+def test_a_request_that_is_refused_shows_that_it_is_there(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
+    provider.always = status(500)
+    embedder = embedder_of(provider)
+    fail(embedder, 3)
+    monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
+    provider.always = status(400)
+    fail(embedder, 1)
+    provider.always = None
+    assert embedder.embed(["x"]) == [provider.vector("x")]
+
+
 def test_each_embedder_is_left_alone_by_itself(provider: Provider) -> None:
     provider.always = status(500)
     fail(embedder_of(provider), 3)
     provider.always = None
     assert embedder_of(provider).embed(["x"]) == [provider.vector("x")]
+
+
+# What is wanted while somebody waits
+
+
+def test_what_was_made_before_it_failed_is_kept(provider: Provider) -> None:
+    texts = [f"text number {i}" for i in range(130)]
+    usual = provider.answer
+    provider.answer = lambda asked: (  # type: ignore[method-assign]
+        status(500) if "text number 64" in texts_of(asked.body) else usual(asked)
+    )
+    made = embed_soon(embedder_of(provider), texts, Embeddings())
+    assert [vector is not None for vector in made] == [True] * 64 + [False] * 66
+
+
+def test_one_text_is_asked_for_once_and_not_longer_than_is_said(provider: Provider) -> None:
+    provider.always = HANG
+    embedder = embedder_of(provider)
+    assert embed_soon(embedder, ["x"], Embeddings(timeout=0.1)) == [None]
+    assert len(provider.asked) == 1
+
+
+def test_a_batch_may_take_longer_than_one_text(provider: Provider, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "BATCH_SECONDS", 30.0)
+    seen: list[float] = []
+    usual = provider.vector
+
+    def vector(text: str) -> Sequence[object]:
+        if not seen:
+            time.sleep(0.3)
+        seen.append(1)
+        return usual(text)
+
+    provider.vector = vector
+    made = embed_soon(embedder_of(provider), ["x", "y"], Embeddings(timeout=0.1))
+    assert None not in made
+
+
+def test_no_more_of_a_batch_is_asked_for_when_the_time_is_over(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(embeddings, "ALL_BATCHES_SECONDS", -1.0)
+    assert embed_soon(embedder_of(provider), ["x", "y"], Embeddings()) == [None, None]
+    assert provider.asked == []
+
+
+def test_a_missing_key_costs_only_the_vectors(usual: Provider) -> None:
+    assert embed_soon(make("openai:m", Embeddings()), ["x"], Embeddings()) == [None]
 
 
 # Answers
@@ -574,12 +687,6 @@ def test_vectors_are_taken_by_their_index(provider: Provider) -> None:
     items = [{"index": 1, "embedding": [0.0, 1.0]}, {"index": 0, "embedding": [1.0, 0.0]}]
     provider.always = Answer(body=json.dumps({"data": items}).encode())
     assert embedder_of(provider).embed(["x", "y"]) == [[1.0, 0.0], [0.0, 1.0]]
-
-
-@pytest.mark.parametrize("url", ["http://host:notaport", "http://[::1"])
-def test_an_address_that_is_none_is_a_config_error(provider: Provider, url: str) -> None:
-    with pytest.raises(ConfigError):
-        embedder_of(provider, base_url=url).embed(["x"])
 
 
 def test_a_key_that_is_not_ascii_is_a_config_error(

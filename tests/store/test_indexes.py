@@ -9,7 +9,7 @@ import pytest
 from builders import Call, rows_with
 from nrem.model import Filter, Kind
 from nrem.runtime.app import App
-from nrem.store import events, listing, memories, scopes
+from nrem.store import events, listing, memories, scopes, vectors
 from nrem.store.driver import Connection
 
 Bindings = tuple[Any, ...] | dict[str, Any]
@@ -205,3 +205,10 @@ def test_recall_events_are_found_by_memory_and_by_recall(app: App) -> None:
                 f"explain query plan select rank from recall_events where scope = 1 and {where} = 'x'"
             ).fetchall()
             assert index in step["detail"]
+
+
+@pytest.mark.rows(31)
+def test_what_waits_for_a_vector_is_found_without_a_look_at_what_does_not(db: Any) -> None:
+    assert vectors.pending(db, limit=5) == []
+    assert [step for step in db.plan if step.startswith("SCAN")] == ["SCAN p"]
+    assert not db.sorts(), db.plan

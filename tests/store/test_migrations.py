@@ -275,3 +275,12 @@ def test_recalls_from_before_the_signals_are_counted_too(home: Path, clock: Manu
         assert [miss.query for miss in signals.misses(db, 1)] == ["zeppelin"]
         rows = db.execute("select asked_by, day from recalls order by at").fetchall()
         assert [tuple(row) for row in rows] == [("agent", 20605), ("human", 20605), ("agent", 20605)]
+
+
+@pytest.mark.rows(2, 31)
+def test_what_an_older_nrem_left_without_a_vector_is_pending(home: Path, clock: ManualClock) -> None:
+    fill(home, clock)
+    change(home, "delete from vec_memories where memory in (3, 4)")
+    change(home, "delete from _sqlite_migrations where name = 'm015_every_missing_vector_is_pending'")
+    App.open(home, clock=clock).close()
+    assert read(home, "select * from pending_vectors") == [(3, 0), (4, 0)]

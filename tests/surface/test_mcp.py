@@ -664,7 +664,14 @@ def test_each_request_runs_as_the_caller_it_came_with() -> None:
         token = dict(scope["headers"]).get(b"authorization", b"").decode()
         if token == "Bearer slow":
             raise Unavailable("not now", hint="later")
-        given = {"id": token, "stored": True, "deduplicated": False, "reason": None, "redacted": []}
+        given = {
+            "id": token,
+            "stored": True,
+            "deduplicated": False,
+            "reason": None,
+            "redacted": [],
+            "notes": [],
+        }
         agent = scope["path_params"]["agent"]
         return mcp.Visit(
             agent=agent,

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from nrem.core.scrub import Scrubber
 from nrem.errors import ConfigError, InputError, InvalidField, Unavailable
 from nrem.model import Filter, Memory, Scope
-from nrem.models.embeddings import Embedder, embed_all, pack, unpack
+from nrem.models.embeddings import Embedder, embed_all, hurried, pack, unpack
 from nrem.policy import ranking, terms, timewords
 from nrem.policy.ranking import Mode, Profile, Scores
-from nrem.sections import Config
+from nrem.sections import Config, Embeddings
 from nrem.store import listing, scopes, vectors
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
@@ -103,7 +103,7 @@ def answer(
         with _snapshot(store, scope, embedder, asked) as (db, matrix, _):
             text = _counted(db, matrix, asked).dense_text if matrix.embedder else None
         if text is not None:  # over the network, so outside of the snapshot
-            asked = _with_vector(asked, embedder, text)
+            asked = _with_vector(asked, embedder, settings.memory.embeddings, text)
     return _find(store, embedder, settings, scope, request, asked)
 
 
@@ -154,11 +154,13 @@ def _find(
     with _snapshot(store, scope, embedder, asked) as (db, matrix, state):
         counted = _counted(db, matrix, asked)
         if embedder is not None and not embedder.remote and matrix.embedder and _lacks_vector(asked):
-            asked = _with_vector(asked, embedder, counted.dense_text)
+            asked = _with_vector(asked, embedder, settings.memory.embeddings, counted.dense_text)
+        asked = _comparable(asked, request, matrix)
         cosines = None
         if asked.vector is not None and matrix.embedder is not None:
-            _check_dimension(matrix, request, asked.vector)
             cosines = matrix.cosines(db, asked.vector)
+        if asked.mode is not Mode.KEYWORD and _none_has_one(matrix, cosines):
+            asked, cosines = _by_words(asked, "no memory has a vector yet"), None
         question = ranking.Question(
             terms=_terms(db, matrix, counted),
             cosines=cosines,
@@ -199,7 +201,7 @@ def _snapshot(
                 matrix = store.matrices.get(scope.number, None, 0)
             else:
                 if embedder is not None:
-                    vectors.check(vectors.Serving(state.embedder, state.dimension), embedder.identity)
+                    vectors.check(state.embedder, embedder.identity)
                 matrix = store.matrices.get(scope.number, state.embedder, state.dimension)
             with matrix.lock:
                 if matrix.seq > state.seq:
@@ -272,25 +274,40 @@ def _lacks_vector(asked: Asked) -> bool:
     return asked.vector is None and asked.mode is not Mode.KEYWORD
 
 
-def _check_dimension(matrix: Matrix, request: Recall, vector: NDArray[np.float32]) -> None:
-    embedder = str(matrix.embedder)
-    if request.embedding is not None and len(vector) != matrix.dimension:
-        raise InvalidField(
-            "embedding", f"has {len(vector)} numbers; the store's vectors have {matrix.dimension}"
-        )
-    vectors.check(vectors.Serving(embedder, matrix.dimension), embedder, len(vector))
+def _comparable(asked: Asked, request: Recall, matrix: Matrix) -> Asked:
+    """Return a question whose vector can be compared with the store's, or that goes by its words."""
+    if asked.vector is None or matrix.embedder is None or len(asked.vector) == matrix.dimension:
+        return asked
+    lengths = f"{len(asked.vector)} numbers; the store's vectors have {matrix.dimension}"
+    if request.embedding is not None:
+        raise InvalidField("embedding", f"has {lengths}")
+    # One answer does not show that the embedder is another now; nrem doctor asks it.
+    return _by_words(asked, f"{matrix.embedder} gave {lengths} (nrem doctor)")
 
 
-def _with_vector(asked: Asked, embedder: Embedder, text: str) -> Asked:
+def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str) -> Asked:
     """Embed a question; when that cannot be done, go on with its words and say so."""
     try:
-        [packed] = embed_all(embedder, [text or asked.text])
+        [packed] = embed_all(embedder, [text or asked.text], hurried(wanted))
     except (Unavailable, ConfigError) as error:
-        notes = (*asked.notes, f"vector search: {error.message}")
-        return replace(asked, mode=Mode.KEYWORD, degraded=("vector",), notes=notes)
+        return _by_words(asked, error.message)
     if packed is None:
-        return replace(asked, mode=Mode.KEYWORD)  # nothing in it that the embedder knows
+        return _by_words(asked, f"{embedder.identity} gave no usable vector for the question")
     return replace(asked, vector=unpack(packed))
+
+
+def _none_has_one(matrix: Matrix, cosines: NDArray[np.float32] | None) -> bool:
+    """Tell whether there are memories, and none of them has a vector."""
+    if cosines is None:
+        return matrix.count > matrix.dead
+    live = matrix.alive[: matrix.count]
+    return bool(live.any()) and not np.isfinite(cosines[live]).any()
+
+
+def _by_words(asked: Asked, problem: str) -> Asked:
+    """Return a question that goes on with its words, because of a problem with its vector."""
+    notes = (*asked.notes, f"vector search: {problem}")
+    return replace(asked, mode=Mode.KEYWORD, vector=None, degraded=("vector",), notes=notes)
 
 
 # Which, and how many
@@ -317,7 +334,7 @@ def _above_threshold(
 ) -> tuple[Asked, NDArray[np.bool_]]:
     if request.threshold is None:
         return asked, eligible
-    if asked.degraded:
+    if cosines is None and eligible.any():
         note = "threshold: ignored, because vectors could not be used"
         return replace(asked, notes=(*asked.notes, note)), eligible
     if cosines is None:

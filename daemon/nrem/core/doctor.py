@@ -65,6 +65,8 @@ class _Patient:
     now: int
     embedder: str | None
     """The identity of the configured embedder; None when vectors are off or it is not known."""
+    dimension: int | None
+    """How many numbers it just gave; None when it gave none."""
     progress: Callable[[str], None]
 
 
@@ -120,9 +122,11 @@ def _examine(
     yield surroundings.extension()
     settings, findings = _configuration(home)
     yield from findings
+    dimension = None
     if settings is not None:
         progress("the embedder")
-        yield _embedder(settings, embedder)
+        found, dimension = _embedder(settings, embedder)
+        yield found
     yield (found := surroundings.has_home(home))
     if found.level == "error":
         return
@@ -140,7 +144,7 @@ def _examine(
         return
     try:
         identity = embedder.identity if embedder is not None else _identity(settings)
-        yield from _store(home, clock.now(), identity, deep, progress)
+        yield from _store(home, clock.now(), identity, dimension, deep, progress)
     finally:
         if lock is not None:
             lock.release()
@@ -162,31 +166,39 @@ def _identity(settings: Config | None) -> str | None:
     return None if chosen is None else chosen.identity
 
 
-def _embedder(settings: Config, loaded: Embedder | None) -> Finding:
-    """Ask the embedder for one vector; one on a server is asked once, and not waited for long."""
-    probe = embeddings.choose(settings, embeddings.PROBE)
+def _embedder(settings: Config, loaded: Embedder | None) -> tuple[Finding, int | None]:
+    """Ask the embedder for one vector; one on a server is asked once, and not waited for long.
+
+    Beside the finding, returns how many numbers the vector has.
+    """
+    probe = embeddings.choose(settings)
     if loaded is not None and not loaded.remote:
         probe = loaded
     if probe is None:
-        return _finding("NR022", "ok", "vectors are off")
+        return _finding("NR022", "ok", "vectors are off"), None
     try:
-        dimension = embeddings.dimension_of(probe)
+        dimension = embeddings.dimension_of(probe, embeddings.PROBE)
     except ConfigError as error:
-        return problem("NR022", IDS["NR022"], error)
+        return problem("NR022", IDS["NR022"], error), None
     except NremError as error:
         message = f"{probe.identity}: {error.message}; until it answers, recall goes by words alone"
-        return _finding("NR022", "warning", message, error.hint)
+        return _finding("NR022", "warning", message, error.hint), None
     finally:
         if probe is not loaded:
             probe.close()
-    return _finding("NR022", "ok", f"{probe.identity} answers, {dimension} dimensions")
+    return _finding("NR022", "ok", f"{probe.identity} answers, {dimension} dimensions"), dimension
 
 
 # The store
 
 
 def _store(
-    home: Path, now: int, embedder: str | None, deep: bool, progress: Callable[[str], None]
+    home: Path,
+    now: int,
+    embedder: str | None,
+    dimension: int | None,
+    deep: bool,
+    progress: Callable[[str], None],
 ) -> Iterator[Finding]:
     path = home / "nrem.db"
     if not path.exists():
@@ -195,7 +207,7 @@ def _store(
     try:
         with checks.inspecting(path) as db:
             yield _finding("NR040", "ok", f"{path.stat().st_size:,} bytes")
-            patient = _Patient(db, home, now, embedder, progress)
+            patient = _Patient(db, home, now, embedder, dimension, progress)
             yield from _inside(patient, deep)
     except NremError as error:
         yield _damaged("NR040", error)
@@ -294,26 +306,42 @@ def _keyword_index(db: Connection) -> Iterator[Finding]:
 
 
 def _vectors(patient: _Patient) -> Iterator[Finding]:
+    known = vectors.serving(patient.db)
+    found = [] if known is None else list(_wrong_vectors(patient, known))
+    if not found and patient.embedder is not None:
+        found = list(_missing_vectors(patient.db))
+    said = "there are none yet" if known is None else f"of {known.embedder}, {known.dimension} dimensions"
+    yield from found or [_finding("NR047", "ok", said)]
+
+
+def _wrong_vectors(patient: _Patient, known: vectors.Serving) -> Iterator[Finding]:
     db, configured = patient.db, patient.embedder
-    known = vectors.serving(db)
-    if known is None or configured is None:
-        yield _finding("NR047", "ok", "there are none yet" if known is None else f"of {known.embedder}")
-        return
-    if known.embedder != configured and vectors.reembedding(db) == configured:
-        message = f"those of {configured} are being made; until then {known.embedder} serves"
-        yield _finding("NR047", "warning", message, "nrem reembed goes on with it")
-    elif known.embedder != configured:
-        message = f"they are from {known.embedder}, the configured embedder is {configured}"
-        yield _finding("NR047", "error", message, "nrem reembed makes them anew; or set the embedder back")
-    odd, waiting = checks.odd_vectors(db, known.embedder, known.dimension), vectors.count_pending(db)
+    anew = "nrem reembed makes them anew; or set the embedder back"
+    if configured is not None and known.embedder != configured:
+        if vectors.reembedding(db) == configured:
+            message = f"those of {configured} are being made; until then {known.embedder} serves"
+            yield _finding("NR047", "warning", message, "nrem reembed goes on with it")
+        else:
+            message = f"they are from {known.embedder}, the configured embedder is {configured}"
+            yield _finding("NR047", "error", message, anew)
+    elif configured is not None and patient.dimension not in (None, known.dimension):
+        message = f"they have {known.dimension} dimensions, and {configured} now gives {patient.dimension}"
+        yield _finding("NR047", "error", message, anew)
+    odd = checks.odd_vectors(db, known.embedder, known.dimension)
     if odd:
         message = f"{odd} have not {known.dimension} dimensions"
         yield _finding("NR047", "error", message, "nrem reembed makes them anew")
+
+
+def _missing_vectors(db: Connection) -> Iterator[Finding]:
+    waiting, given_up = vectors.count_pending(db)
     if waiting:
-        message = f"{waiting} memories wait for theirs, and are found by words alone"
-        yield _finding("NR047", "warning", message, "check NR022, then nrem reembed")
-    if known.embedder == configured and not odd and not waiting:
-        yield _finding("NR047", "ok", f"of {known.embedder}, {known.dimension} dimensions")
+        message = f"{waiting:,} memories wait for theirs, and are found by words alone"
+        hint = "the daemon makes them by itself, 500 at a time; when it does not, see NR022"
+        yield _finding("NR047", "warning", message, hint)
+    if given_up:
+        message = f"{given_up:,} memories have none: the embedder gave none three times"
+        yield _finding("NR047", "warning", message, "words find them; nrem reembed tries again")
 
 
 def _clock(patient: _Patient) -> Iterator[Finding]:

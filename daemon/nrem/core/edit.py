@@ -47,7 +47,7 @@ def edit(
         with store.reading() as db:
             old = memories.get(db, scope.number, change.id)
         if old.content != fields["content"]:
-            [vector] = embed(embedder, [embed_text(fields["content"], old.user)])
+            [vector] = embed(embedder, settings.memory.embeddings, [embed_text(fields["content"], old.user)])
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
 
     def write(db: Connection) -> Changed:
@@ -69,7 +69,7 @@ def edit(
             old, **fields, version=old.version + 1, updated_at=max(by.now, old.updated_at)
         )
         memories.refuse_same(db, number, new)
-        memories.update(db, number, new, vector, op="memory.edit", by=by, pending=embedder is not None)
+        memories.update(db, number, new, vector, op="memory.edit", by=by)
         return Changed(id=new.id, version=new.version, redacted=scrub.fired)
 
     return store.write(write)

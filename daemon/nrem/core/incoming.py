@@ -76,8 +76,7 @@ def store(
     """Make a scope of what was read, and the ledger of its commits; replay.finish lets it be reached."""
     history = incoming.history
     scope = target.write(lambda db: replay.begin(db, name, created_at=incoming.events[0].at))
-    pending = settings.vector.enabled
-    steps = replay.steps(scope.number, incoming.events, history.records, history.ended, pending=pending)
+    steps = replay.steps(scope.number, incoming.events, history.records, history.ended)
     try:
         for one in history.records:
             if from_payload(one.payload).id != one.subject:

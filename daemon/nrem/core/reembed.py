@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nrem.core.remember import embed_text
 from nrem.errors import InputError, Unavailable
-from nrem.models.embeddings import Embedder, dimension_of, embed_all, unpack
+from nrem.models.embeddings import NEEDED, Embedder, dimension_of, embed_all, unpack
 from nrem.store import vectors
 from nrem.store.database import Database
 from nrem.store.driver import Connection
@@ -17,7 +17,7 @@ STEP = 500
 def embed(embedder: Embedder | None, request: Embed) -> Embedded:
     """Return the vectors of texts, at length 1."""
     embedder = _needed(embedder)
-    packed = embed_all(embedder, request.texts)
+    packed = embed_all(embedder, request.texts, NEEDED)
     embeddings = tuple(tuple(map(float, unpack(vector))) if vector else None for vector in packed)
     dimension = max((len(vector) for vector in embeddings if vector), default=0)
     return Embedded(embedder=embedder.identity, dimension=dimension, embeddings=embeddings)
@@ -30,11 +30,11 @@ def backfill(store: Database, embedder: Embedder) -> int:
         known = vectors.serving(db)
     if not waiting or (known is not None and known.embedder != embedder.identity):
         return 0
-    made = _made(embedder, waiting)
+    wanted = known or Serving(embedder.identity, dimension_of(embedder))
+    made = _made(embedder, waiting, wanted)
     if known is None:
-        known = Serving(embedder.identity, dimension_of(embedder))
-        store.write(lambda db: vectors.serve_first(db, known))
-    return store.write(lambda db: _fill(db, known, waiting, made))
+        store.write(lambda db: vectors.serve_first(db, wanted))
+    return store.write(lambda db: _fill(db, wanted, waiting, made))
 
 
 def reembed(store: Database, embedder: Embedder | None) -> Reembedded:
@@ -56,11 +56,11 @@ def reembed(store: Database, embedder: Embedder | None) -> Reembedded:
             pass
         store.reclaim()
         return Reembedded(embedder=wanted.embedder, done=0, left=0, failed=failed)
-    made = _made(embedder, lacking)
+    made = _made(embedder, lacking, wanted)
 
     def write(db: Connection) -> tuple[int, int]:
         if begun is None:
-            vectors.forget_pending(db)  # what another embedder failed at says nothing about this one
+            vectors.forget_tries(db)
         done = _fill(db, wanted, lacking, made)
         behind = lacking[-1].rowid if lacking else 0
         vectors.keep_progress(db, Progress(wanted, behind, progress.second_pass or not lacking))
@@ -70,17 +70,37 @@ def reembed(store: Database, embedder: Embedder | None) -> Reembedded:
     return Reembedded(embedder=wanted.embedder, done=done, left=max(left, 1))
 
 
-def _made(embedder: Embedder, missing: list[Missing]) -> list[bytes | None]:
-    """Return the vectors of memories, None for a text that the embedder has none for."""
+def _made(embedder: Embedder, missing: list[Missing], wanted: Serving) -> list[bytes | None]:
+    """Return the vectors of memories, None for a text that the embedder has none for.
+
+    Raises Unavailable when it has none for a plain word either: then this says nothing about the texts.
+    """
     texts = [embed_text(item.content, item.user) for item in missing]
     try:
-        return embed_all(embedder, texts)
+        made = embed_all(embedder, texts)
     except Unavailable as error:
         if error.code != "provider_refused":
             raise
-    return [
-        _one(embedder, text) for text in texts
-    ]  # one of them is refused; the others shall not wait for it
+        _check_sound(embedder, wanted)
+        # One of them is refused; the others shall not wait for it.
+        return [_fitting(_one(embedder, text), wanted) for text in texts]
+    fitting = [_fitting(vector, wanted) for vector in made]
+    if None in fitting:
+        _check_sound(embedder, wanted)
+    return fitting
+
+
+def _check_sound(embedder: Embedder, wanted: Serving) -> None:
+    found = dimension_of(embedder)
+    if found != wanted.dimension:
+        raise Unavailable(
+            f"{embedder.identity} gives {found} numbers; the store's vectors have {wanted.dimension}",
+            hint="nrem reembed makes them anew; or set the embedder back",
+        )
+
+
+def _fitting(vector: bytes | None, wanted: Serving) -> bytes | None:
+    return vector if vector is not None and len(vector) == 4 * wanted.dimension else None
 
 
 def _one(embedder: Embedder, text: str) -> bytes | None:
@@ -96,7 +116,7 @@ def _one(embedder: Embedder, text: str) -> bytes | None:
 def _fill(db: Connection, wanted: Serving, missing: list[Missing], made: list[bytes | None]) -> int:
     filled = 0
     for item, embedding in zip(missing, made, strict=True):
-        if embedding is None or len(embedding) != 4 * wanted.dimension:
+        if embedding is None:
             vectors.note_failed(db, item.rowid)
         else:
             filled += vectors.fill(db, item, Vector(wanted.embedder, embedding))

@@ -9,11 +9,11 @@ from typing import Literal
 from nrem.clock import Clock
 from nrem.core.scrub import Scrubber
 from nrem.core.supersede import check_successor, supersede
-from nrem.errors import ConfigError, Conflict, InvalidField, Unavailable
+from nrem.errors import Conflict, InvalidField
 from nrem.model import KIND_ALIASES, By, Caller, Filter, Kind, Memory, Provenance, Scope, Trust
-from nrem.models.embeddings import Embedder, dimension_of, embed_all, pack
+from nrem.models.embeddings import Embedder, dimension_of, embed_soon, hurried, pack
 from nrem.policy import concepts, salience
-from nrem.sections import Config, Episodic, Procedural, Semantic
+from nrem.sections import Config, Embeddings, Episodic, Procedural, Semantic
 from nrem.store import listing, memories, scopes
 from nrem.store.database import Database
 from nrem.store.driver import Connection
@@ -28,6 +28,7 @@ class _Ready:
     supersedes: tuple[str, ...]
     where: str
     """What stands before the name of a field in an error."""
+    notes: tuple[str, ...]
 
 
 def remember(
@@ -47,7 +48,7 @@ def remember(
     """
     now = clock.now()
     ready = prepare(drafts, settings, caller=caller, clock=clock)
-    vectors = _vectors(store, embedder, drafts, ready)
+    vectors = _vectors(store, embedder, settings.memory.embeddings, drafts, ready)
     by = By(actor=caller.actor, cause=caller.ingress, now=now)
 
     def write(db: Connection) -> list[Stored]:
@@ -56,8 +57,8 @@ def remember(
         for item, vector in zip(ready, vectors, strict=True):
             answer = _known(db, number, item)
             if answer is None:
-                memories.insert(db, number, item.memory, vector, by, pending=embedder is not None)
-                answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted)
+                memories.insert(db, number, item.memory, vector, by)
+                answer = Stored(id=item.memory.id, stored=True, redacted=item.redacted, notes=item.notes)
             if answer.reason is None:  # else this text is not there to take another one's place
                 _supersede(db, number, item, answer.id, by)
             stored.append(answer)
@@ -94,12 +95,16 @@ def embed_text(content: str, user: str | None) -> str:
 
 
 def _vectors(
-    store: Database, embedder: Embedder | None, drafts: Sequence[Draft], ready: Sequence[_Ready]
+    store: Database,
+    embedder: Embedder | None,
+    wanted: Embeddings,
+    drafts: Sequence[Draft],
+    ready: Sequence[_Ready],
 ) -> list[Vector | None]:
     """Return each memory's vector: the one its caller gave, else a new one."""
     given = {i: draft.embedding for i, draft in enumerate(drafts) if draft.embedding is not None}
     if given:
-        dimension = _dimension(store, embedder) or len(next(iter(given.values())))
+        dimension = _dimension(store, embedder, wanted) or len(next(iter(given.values())))
         for i, embedding in given.items():
             where = "embedding" if isinstance(drafts[i], Remember) else f"memories[{i}].embedding"
             if len(embedding) != dimension:
@@ -109,7 +114,7 @@ def _vectors(
             if pack(embedding) is None:
                 raise InvalidField(where, "has no direction", hint="give numbers that are not all zero")
     texts = {i: item.memory for i, item in enumerate(ready) if i not in given}
-    made = embed(embedder, [embed_text(memory.content, memory.user) for memory in texts.values()])
+    made = embed(embedder, wanted, [embed_text(memory.content, memory.user) for memory in texts.values()])
     vectors: dict[int, Vector | None] = dict(zip(texts, made, strict=True))
     for i, embedding in given.items():
         packed = pack(embedding)
@@ -117,23 +122,20 @@ def _vectors(
     return [vectors[i] for i in range(len(ready))]
 
 
-def _dimension(store: Database, embedder: Embedder | None) -> int | None:
+def _dimension(store: Database, embedder: Embedder | None, wanted: Embeddings) -> int | None:
     """Return how many numbers a vector must have; None when nothing says so yet."""
     with store.reading() as db:
         known = serving(db)
     if known is not None:
         return known.dimension
-    return dimension_of(embedder) if embedder is not None else None
+    return dimension_of(embedder, hurried(wanted)) if embedder is not None else None
 
 
-def embed(embedder: Embedder | None, texts: Sequence[str]) -> list[Vector | None]:
+def embed(embedder: Embedder | None, wanted: Embeddings, texts: Sequence[str]) -> list[Vector | None]:
     """Embed texts if that can be done now; a memory without a vector is stored all the same."""
-    if embedder is None or not texts:
+    if embedder is None:
         return [None] * len(texts)
-    try:
-        packed = embed_all(embedder, texts)
-    except (Unavailable, ConfigError):  # such as a key that is not set: the memory is worth more
-        return [None] * len(texts)
+    packed = embed_soon(embedder, texts, wanted)
     return [Vector(embedder.identity, vector) if vector else None for vector in packed]
 
 
@@ -204,7 +206,9 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         consolidated_at=draft.consolidated_at,
         superseded_by=draft.superseded_by,
     )
-    return _Ready(memory, scrub.fired, tuple(draft.supersedes), where)
+    unpinned = draft.pinned and not memory.pinned
+    notes = ("pinned: dropped, because the memory is not trusted",) if unpinned else ()
+    return _Ready(memory, scrub.fired, tuple(draft.supersedes), where, notes)
 
 
 def _check_enabled(kind: Kind, settings: Config, where: str) -> None:

@@ -35,12 +35,11 @@ def restore(
     *,
     caller: Caller,
     clock: Clock,
-    embeds: bool,
 ) -> Restored:
     """Give every memory, or one, the state of a point in the past, in one transaction; a dry run only tells.
 
     Without a point, one memory is given the state that it was forgotten in. What cannot come back is named
-    and left as it is. `embeds` says whether vectors that are not kept will be made anew.
+    and left as it is.
     """
     if caller.trust is not Trust.TRUSTED:
         raise Denied("only a trusted caller may restore", hint="ask the owner to restore it")
@@ -53,7 +52,7 @@ def restore(
     def write(db: Connection) -> tuple[Point, Plan]:
         number = scopes.get(db, scope.name).number
         point, decided = plan(db, number)
-        _apply(db, number, decided, by, embeds=embeds)
+        _apply(db, number, decided, by)
         return point, decided
 
     if request.dry_run:
@@ -90,7 +89,7 @@ def _one(db: Connection, scope: int, id: str, seq: int) -> Known:
     return Known(id=id, seq=then.seq, then=then.memory, now=now, taken_by=frozenset(holders - {id}))
 
 
-def _apply(db: Connection, scope: int, plan: Plan, by: By, *, embeds: bool) -> None:
+def _apply(db: Connection, scope: int, plan: Plan, by: By) -> None:
     for id in plan.gone:
         memories.forget(db, scope, id, by)
     for one in plan.back:  # they may have each other's texts
@@ -104,12 +103,12 @@ def _apply(db: Connection, scope: int, plan: Plan, by: By, *, embeds: bool) -> N
         memory = dataclasses.replace(one.then, version=last + 1, updated_at=updated_at)
         if one.now is None:
             vector = states.vector(db, scope, one.id, one.seq)
-            memories.insert(db, scope, memory, vector, by, op="memory.restore", pending=embeds)
+            memories.insert(db, scope, memory, vector, by, op="memory.restore")
             recalls.recount(db, scope, one.id)
         else:
             same = one.now.content == one.then.content
             vector = None if same else states.vector(db, scope, one.id, one.seq)
-            memories.update(db, scope, memory, vector, op="memory.restore", by=by, pending=embeds)
+            memories.update(db, scope, memory, vector, op="memory.restore", by=by)
 
 
 def _answer(request: Restore, point: Point, plan: Plan) -> Restored:

@@ -49,6 +49,10 @@ class _Remote(Remote):
 
     section = "chat"
 
+    def __init__(self, provider: str, model: str, wanted: sections.Chat, patience: Patience) -> None:
+        super().__init__(provider, model, wanted)
+        self._patience = patience
+
     def _reply(self, text: object, asked: object, answered: object) -> Reply:
         """Return a reply, if there is a text; one that does not count its tokens has them estimated."""
         if not isinstance(text, str) or not text.strip():
@@ -86,7 +90,7 @@ class OpenAI(_Remote):
     def ask(self, prompt: Prompt) -> Reply:
         messages = [{"role": "system", "content": prompt.task}, {"role": "user", "content": prompt.data}]
         body = {"model": self._model, "messages": messages, "temperature": 0}
-        answer = self._transport.post("chat/completions", body)
+        answer = self._transport.post("chat/completions", body, self._patience)
         text = _at(answer, "choices", 0, "message", "content")
         return self._reply(
             text, _at(answer, "usage", "prompt_tokens"), _at(answer, "usage", "completion_tokens")
@@ -105,7 +109,7 @@ class Anthropic(_Remote):
             "system": prompt.task,
             "messages": [{"role": "user", "content": prompt.data}],
         }
-        answer = self._transport.post("messages", body)
+        answer = self._transport.post("messages", body, self._patience)
         parts = _at(answer, "content")
         texts = [_at(part, "text") for part in parts] if isinstance(parts, list) else []
         text = "".join(text for text in texts if isinstance(text, str))
@@ -125,7 +129,7 @@ class Google(_Remote):
             "contents": [{"role": "user", "parts": [{"text": prompt.data}]}],
             "generationConfig": {"temperature": 0, "maxOutputTokens": MOST_TOKENS},
         }
-        answer = self._transport.post(f"models/{self._model}:generateContent", body)
+        answer = self._transport.post(f"models/{self._model}:generateContent", body, self._patience)
         parts = _at(answer, "candidates", 0, "content", "parts")
         texts = [_at(part, "text") for part in parts] if isinstance(parts, list) else []
         text = "".join(text for text in texts if isinstance(text, str))
@@ -142,7 +146,7 @@ class Ollama(_Remote):
     def ask(self, prompt: Prompt) -> Reply:
         messages = [{"role": "system", "content": prompt.task}, {"role": "user", "content": prompt.data}]
         body = {"model": self._model, "messages": messages, "stream": False, "options": {"temperature": 0}}
-        answer = self._transport.post("api/chat", body)
+        answer = self._transport.post("api/chat", body, self._patience)
         text = _at(answer, "message", "content")
         return self._reply(text, _at(answer, "prompt_eval_count"), _at(answer, "eval_count"))
 

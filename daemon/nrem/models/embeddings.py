@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,26 +16,6 @@ from nrem.errors import ConfigError, Unavailable
 Vector = NDArray[np.float32]
 
 
-class Embedder(Protocol):
-    """Makes one vector per text."""
-
-    identity: str
-    """`provider:model`; vectors of two identities are never compared."""
-    batch_size: int
-    remote: bool
-    """Whether it asks over a network, and so must not be waited for inside a snapshot."""
-
-    @property
-    def instant(self) -> bool:
-        """Whether a text's vector is there at once: nothing to load, nobody to ask."""
-
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
-        """Return a vector for each text, in order; raise Unavailable when that cannot be done now."""
-
-    def close(self) -> None:
-        """Let go of what it holds open."""
-
-
 @dataclass(frozen=True, slots=True)
 class Patience:
     """How often a server is asked before it counts as away, and for how many seconds each time."""
@@ -43,9 +24,38 @@ class Patience:
     seconds: float
 
 
-USUAL = Patience(3, 30.0)
+PATIENT = Patience(3, 30.0)
+"""Where nobody waits: vectors that come later, and another embedder's."""
+NEEDED = Patience(1, 25.0)
+"""For whoever waits and wants nothing but the vectors."""
 PROBE = Patience(1, 5.0)
 """For a question whose answer is whether it answers."""
+BATCH_SECONDS = 10.0
+"""For each call with a part of a batch that is to be stored."""
+ALL_BATCHES_SECONDS = 20.0
+"""After so long no further part is asked for: a client waits for a minute."""
+
+
+class Embedder(Protocol):
+    """Makes one vector per text."""
+
+    identity: str
+    """`provider:model`; vectors of two identities are never compared."""
+    batch_size: int
+    remote: bool
+    """Whether it asks over a network, and so must not be waited for inside a snapshot."""
+    problem: str | None
+    """What kept the last call from vectors, for whoever looks after it; None when nothing did."""
+
+    @property
+    def instant(self) -> bool:
+        """Whether a text's vector is there at once: nothing to load, nobody to ask."""
+
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> Sequence[Sequence[float] | Vector]:
+        """Return a vector for each text, in order; raise Unavailable when that cannot be done now."""
+
+    def close(self) -> None:
+        """Let go of what it holds open."""
 
 
 class Unusable:
@@ -54,26 +64,62 @@ class Unusable:
     batch_size = 1
     remote = False
     instant = True
+    problem: str | None = None
 
     def __init__(self, identity: str) -> None:
         self.identity = identity
 
-    def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float] | Vector]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> Sequence[Sequence[float] | Vector]:
         raise Unavailable(f"{self.identity} cannot be asked", hint="nrem reembed makes the vectors anew")
 
     def close(self) -> None:
         pass
 
 
-def embed_all(embedder: Embedder, texts: Sequence[str]) -> list[bytes | None]:
+def embed_all(embedder: Embedder, texts: Sequence[str], patience: Patience = PATIENT) -> list[bytes | None]:
     """Embed texts in batches; None stands for an answer that is no vector."""
     packed: list[bytes | None] = []
-    for start in range(0, len(texts), embedder.batch_size):
-        batch = texts[start : start + embedder.batch_size]
-        vectors = embedder.embed(batch)
+    for batch in _batches(embedder, texts):
+        packed += _embed(embedder, batch, patience)
+    return packed
+
+
+def embed_soon(embedder: Embedder, texts: Sequence[str], wanted: sections.Embeddings) -> list[bytes | None]:
+    """Embed what can be embedded while somebody waits; None also stands for what there was no time for."""
+    usual = hurried(wanted)
+    patience = usual if len(texts) == 1 else Patience(1, max(BATCH_SECONDS, usual.seconds))
+    deadline = time.monotonic() + ALL_BATCHES_SECONDS
+    packed: list[bytes | None] = []
+    try:
+        for batch in _batches(embedder, texts):
+            if time.monotonic() > deadline:
+                break
+            packed += _embed(embedder, batch, patience)
+    except (Unavailable, ConfigError):  # such as a key that is not set: the texts are worth more
+        pass
+    return packed + [None] * (len(texts) - len(packed))
+
+
+def hurried(wanted: sections.Embeddings) -> Patience:
+    """Return what a recall or a write has of patience, which can do without the vector."""
+    return Patience(1, wanted.timeout)
+
+
+def _batches(embedder: Embedder, texts: Sequence[str]) -> list[Sequence[str]]:
+    size = embedder.batch_size
+    return [texts[start : start + size] for start in range(0, len(texts), size)]
+
+
+def _embed(embedder: Embedder, batch: Sequence[str], patience: Patience) -> list[bytes | None]:
+    try:
+        vectors = embedder.embed(batch, patience)
         if len(vectors) != len(batch):
             raise Unavailable(f"{embedder.identity} gave {len(vectors)} vectors for {len(batch)} texts")
-        packed += [pack(vector) for vector in vectors]
+    except (Unavailable, ConfigError) as error:
+        embedder.problem = error.message
+        raise
+    packed = [pack(vector) for vector in vectors]
+    embedder.problem = None if any(packed) else f"{embedder.identity} gave no usable vector"
     return packed
 
 
@@ -90,9 +136,9 @@ def pack(vector: Sequence[float] | Vector) -> bytes | None:
     return (values / norm).astype(np.float32).tobytes()
 
 
-def dimension_of(embedder: Embedder) -> int:
+def dimension_of(embedder: Embedder, patience: Patience = PATIENT) -> int:
     """Return how many numbers an embedder's vectors have, which only a vector tells."""
-    [packed] = embed_all(embedder, ["dimension"])
+    [packed] = embed_all(embedder, ["dimension"], patience)
     if packed is None:
         raise Unavailable(f"{embedder.identity} has no vector for a plain word", hint="check the model")
     return len(packed) // 4
@@ -115,17 +161,23 @@ DEFAULT_MODELS = {
 }
 
 
-def choose(settings: sections.Config, patience: Patience = USUAL) -> Embedder | None:
+def choose(settings: sections.Config) -> Embedder | None:
     """Return the embedder that a configuration means, not yet loaded; None when vectors are off."""
     if not settings.vector.enabled:
         return None
     wanted = settings.memory.embeddings
     usual = "openai" if wanted.base_url else settings.chat.provider or "local"
     provider, model = _named(wanted.model, wanted.provider or usual)
-    return make(f"{provider}:{model}", wanted, patience)
+    if wanted.base_url and provider in ("local", "minilm"):
+        raise ConfigError(
+            f"memory.embeddings.base_url: {provider} is not asked over a network",
+            hint="leave it out, or set memory.embeddings.provider to one that is",
+            field="memory.embeddings.base_url",
+        )
+    return make(f"{provider}:{model}", wanted)
 
 
-def make(identity: str, wanted: sections.Embeddings, patience: Patience = USUAL) -> Embedder:
+def make(identity: str, wanted: sections.Embeddings) -> Embedder:
     """Return the embedder of an identity; raise ConfigError for one that there is none for."""
     provider, _, model = identity.partition(":")
     if provider == "local":
@@ -140,7 +192,7 @@ def make(identity: str, wanted: sections.Embeddings, patience: Patience = USUAL)
 
     if provider not in PROVIDERS:
         raise _no_provider(provider)
-    return PROVIDERS[provider](provider, model, wanted, patience)
+    return PROVIDERS[provider](provider, model, wanted)
 
 
 def remake(identity: str, wanted: sections.Embeddings, configured: str) -> Embedder:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nrem.errors import ConfigError, Unavailable
-from nrem.models.embeddings import Vector
+from nrem.models.embeddings import PATIENT, Patience, Vector
 
 LONGEST = 8192
 """Characters of a text that count; a static model says no more about a longer one."""
@@ -22,6 +22,7 @@ class WordLlama:
 
     batch_size = 256
     remote = False
+    problem: str | None = None
 
     def __init__(self, model: str) -> None:
         if model != "wordllama-256":
@@ -38,7 +39,7 @@ class WordLlama:
     def instant(self) -> bool:
         return self._loaded is not None
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Vector]:
         tokenizer, vectors = self._load()
         encoded = tokenizer.encode_batch([text[:LONGEST] for text in texts], add_special_tokens=False)
         zero = np.zeros(vectors.shape[1], dtype=np.float32)

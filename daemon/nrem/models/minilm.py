@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from nrem.errors import ConfigError, Unavailable
-from nrem.models.embeddings import DEFAULT_MODELS, Vector
+from nrem.models.embeddings import DEFAULT_MODELS, PATIENT, Patience, Vector
 
 LONGEST = 256
 """Tokens of a text that the model was trained to read."""
@@ -22,6 +22,7 @@ class MiniLM:
 
     batch_size = 32
     remote = False
+    problem: str | None = None
     instant = False
 
     def __init__(self, model: str) -> None:
@@ -30,7 +31,7 @@ class MiniLM:
         self._lock = threading.Lock()
         self._loaded: tuple[Any, Any] | None = None
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Vector]:
         tokenizer, session = self._load()
         encoded = tokenizer.encode_batch(list(texts))
         mask = np.array([e.attention_mask for e in encoded], dtype=np.int64)

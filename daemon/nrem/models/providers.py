@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from nrem.errors import Unavailable
-from nrem.models.embeddings import Embedder, Patience
+from nrem.models.embeddings import PATIENT, Embedder, Patience
 from nrem.models.remote import Remote
 from nrem.sections import Embeddings
 
@@ -18,6 +18,7 @@ class _Remote(Remote):
     batch_size = 64
     remote = True
     instant = False
+    problem: str | None = None
 
     def _checked(self, found: object, count: int) -> list[Sequence[float]]:
         if (
@@ -51,8 +52,8 @@ class OpenAI(_Remote):
     key_variable = "OPENAI_API_KEY"
     usual_url = "https://api.openai.com/v1"
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        answer = self._transport.post("embeddings", {"model": self._model, "input": list(texts)})
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
+        answer = self._transport.post("embeddings", {"model": self._model, "input": list(texts)}, patience)
         places = _each(answer, "data", "index")
         vectors = _each(answer, "data", "embedding")
         if (
@@ -68,10 +69,10 @@ class Google(_Remote):
     key_variable = "GOOGLE_API_KEY"
     usual_url = "https://generativelanguage.googleapis.com/v1beta"
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
         model = f"models/{self._model}"
         requests = [{"model": model, "content": {"parts": [{"text": text}]}} for text in texts]
-        answer = self._transport.post(f"{model}:batchEmbedContents", {"requests": requests})
+        answer = self._transport.post(f"{model}:batchEmbedContents", {"requests": requests}, patience)
         return self._checked(_each(answer, "embeddings", "values"), len(texts))
 
     def _headers(self, key: str | None) -> dict[str, str]:
@@ -81,12 +82,12 @@ class Google(_Remote):
 class Ollama(_Remote):
     usual_url = "http://127.0.0.1:11434"
 
-    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        answer = self._transport.post("api/embed", {"model": self._model, "input": list(texts)})
+    def embed(self, texts: Sequence[str], patience: Patience = PATIENT) -> list[Sequence[float]]:
+        answer = self._transport.post("api/embed", {"model": self._model, "input": list(texts)}, patience)
         return self._checked(answer.get("embeddings") if isinstance(answer, dict) else None, len(texts))
 
 
-PROVIDERS: Mapping[str, Callable[[str, str, Embeddings, Patience], Embedder]] = {
+PROVIDERS: Mapping[str, Callable[[str, str, Embeddings], Embedder]] = {
     "openai": OpenAI,
     "google": Google,
     "ollama": Ollama,

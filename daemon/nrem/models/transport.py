@@ -6,13 +6,14 @@ import json
 import random
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
+from dataclasses import dataclass
 from typing import Any
 
 import httpx
 
 from nrem.errors import ConfigError, Unavailable
-from nrem.models.embeddings import USUAL, Patience
+from nrem.models.embeddings import Patience
 
 CONNECT_SECONDS = 5.0
 MOST_BYTES = 32 << 20
@@ -30,6 +31,33 @@ CALLS: Counter[tuple[str, str]] = Counter()
 _counting = threading.Lock()
 
 
+@dataclass(slots=True)
+class _Breaker:
+    """How often calls failed in a row, and until when none is made. Touched under the transport's lock."""
+
+    failures: int = 0
+    problem: str = ""
+    closed_until: float = 0.0
+
+    def lets_pass(self) -> bool:
+        """Tell whether a call may be made; when the while is over one is, and the others wait for its end."""
+        if self.failures < BREAK_AFTER:
+            return True
+        now = time.monotonic()
+        if now < self.closed_until:
+            return False
+        self.closed_until = now + BREAK_SECONDS
+        return True
+
+    def answered(self) -> None:
+        self.failures = 0
+
+    def failed(self, problem: str) -> None:
+        self.failures += 1
+        self.problem = problem
+        self.closed_until = time.monotonic() + BREAK_SECONDS
+
+
 class Transport:
     """Sends JSON to one provider. Shared by threads."""
 
@@ -38,17 +66,14 @@ class Transport:
         provider: str,
         base_url: str,
         headers: dict[str, str],
-        patience: Patience = USUAL,
         *,
         section: str,
     ) -> None:
         """`section` is where the configuration speaks of this provider."""
         self._provider = provider
         self._section = section
-        self._patience = patience
-        timeout = httpx.Timeout(patience.seconds, connect=CONNECT_SECONDS)
         try:
-            self._client = httpx.Client(base_url=base_url, headers=headers, timeout=timeout)
+            self._client = httpx.Client(base_url=base_url, headers=headers)
         except (httpx.InvalidURL, UnicodeError):
             raise ConfigError(
                 f"{provider} cannot be asked: its address or its key is malformed",
@@ -56,51 +81,50 @@ class Transport:
                 field=f"{section}.base_url",
             ) from None
         self._lock = threading.Lock()
-        self._failures = 0
-        self._closed_until = 0.0
+        # One for each patience: an answer that comes too late for one is in time for another.
+        self._breakers: defaultdict[Patience, _Breaker] = defaultdict(_Breaker)
 
-    def post(self, path: str, body: dict[str, Any]) -> Any:
+    def post(self, path: str, body: dict[str, Any], patience: Patience) -> Any:
         """Return the JSON answer; raise Unavailable when there is none, ConfigError for a refused key."""
         with self._lock:
-            if time.monotonic() < self._closed_until:
+            breaker = self._breakers[patience]
+            if not breaker.lets_pass():
                 raise Unavailable(
-                    f"{self._provider} failed {BREAK_AFTER} times in a row and is left alone for a while",
+                    f"{breaker.problem}, and is left alone for a while",
                     hint="nothing is lost: what it was asked for is made when it answers again",
                     code="provider_unavailable",
                 )
         try:
-            answer = self._try(path, body)
+            answer = self._try(path, body, patience)
         except ConfigError:
-            self._count("refused")
+            self._ended(breaker, "refused")
             raise
         except Unavailable as error:
-            self._count("refused" if error.code == "provider_refused" else "failed")
-            if error.code == "provider_refused":  # it answers; this one request was wrong
-                raise
-            with self._lock:
-                self._failures += 1
-                if self._failures >= BREAK_AFTER:
-                    self._closed_until = time.monotonic() + BREAK_SECONDS
+            refused = error.code == "provider_refused"  # it answers; this one request was wrong
+            self._ended(breaker, "refused" if refused else "failed", error.message)
             raise
-        self._count("ok")
-        with self._lock:
-            self._failures = 0
+        self._ended(breaker, "ok")
         return answer
 
-    def _count(self, result: str) -> None:
+    def _ended(self, breaker: _Breaker, result: str, problem: str = "") -> None:
         with _counting:
             CALLS[self._provider, result] += 1
+        with self._lock:
+            if result == "failed":
+                breaker.failed(problem)
+            else:
+                breaker.answered()
 
     def close(self) -> None:
         self._client.close()
 
-    def _try(self, path: str, body: dict[str, Any]) -> Any:
+    def _try(self, path: str, body: dict[str, Any], patience: Patience) -> Any:
         problem = ""
-        for attempt in range(self._patience.tries):
+        for attempt in range(patience.tries):
             if attempt:
                 time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
             try:
-                response, content = self._send(path, body)
+                response, content = self._send(path, body, patience.seconds)
             except RuntimeError:
                 raise Unavailable(f"{self._provider} is not asked any more", code="closed") from None
             except (httpx.TransportError, httpx.DecodingError) as error:
@@ -128,10 +152,11 @@ class Transport:
             code="provider_unavailable",
         )
 
-    def _send(self, path: str, body: dict[str, Any]) -> tuple[httpx.Response, bytes]:
+    def _send(self, path: str, body: dict[str, Any], seconds: float) -> tuple[httpx.Response, bytes]:
         """Return an answer as far as it is of a size and comes in a time that an answer may take."""
-        deadline = time.monotonic() + self._patience.seconds
-        with self._client.stream("POST", path, json=body) as response:
+        deadline = time.monotonic() + seconds
+        timeout = httpx.Timeout(seconds, connect=min(CONNECT_SECONDS, seconds))
+        with self._client.stream("POST", path, json=body, timeout=timeout) as response:
             content = bytearray()
             for chunk in response.iter_bytes():
                 content += chunk

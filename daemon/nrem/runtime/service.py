@@ -21,7 +21,6 @@ import uvloop
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from nrem.config import LONGEST_SOCKET
-from nrem.core import reembed
 from nrem.errors import ConfigError, NremError, Unavailable
 from nrem.runtime import notify
 from nrem.runtime.app import App
@@ -29,6 +28,7 @@ from nrem.runtime.kinds import KINDS
 from nrem.runtime.publisher import Publisher
 from nrem.runtime.pusher import Pusher
 from nrem.runtime.scheduler import LONGEST_SLEEP, Scheduler
+from nrem.runtime.tender import Tender
 from nrem.runtime.worker import Worker
 from nrem.sections import Server
 
@@ -121,17 +121,18 @@ def _round_trip(app: App) -> None:
 
 @contextlib.contextmanager
 def _backfilling(app: App) -> Iterator[None]:
-    """Make the vectors that are missing, now and then, in a thread of its own."""
+    """Look after the embedder and the vectors that are missing, now and then, in a thread of its own."""
     stop = threading.Event()
+    tender = Tender(app, stop)
 
     def work() -> None:
-        while not stop.wait(BACKFILL_SECONDS):
+        waited = False
+        while not waited:
             try:
-                embedder = app.serving_embedder()
-                while embedder is not None and not stop.is_set() and reembed.backfill(app.store, embedder):
-                    pass
+                tender.tick()
             except NremError as error:
-                log.info("vectors are still missing: %s", error.message)
+                log.warning("the vectors could not be looked after: %s", error.message)
+            waited = stop.wait(BACKFILL_SECONDS)
 
     thread = threading.Thread(target=work, name="nrem-backfill", daemon=True)
     thread.start()

@@ -34,21 +34,18 @@ def insert(
     by: By,
     *,
     op: str = "memory.remember",
-    pending: bool = False,
 ) -> None:
     """Store a memory that is not live, with its event and its index entries; its vector may come later."""
     event = events.record(db, scope, op, memory.id, payload(memory), by)
-    put(db, scope, memory, vector, event.seq, pending=pending)
+    put(db, scope, memory, vector, event.seq)
 
 
-def put(
-    db: Connection, scope: int, memory: Memory, vector: Vector | None, seq: int, *, pending: bool
-) -> None:
+def put(db: Connection, scope: int, memory: Memory, vector: Vector | None, seq: int) -> None:
     """Store the row of a memory that an event made, with its entries in both indexes."""
     rowid, length = add_row(db, scope, memory, seq)
     if vector is not None and vectors.fits(db, vector):
         vectors.insert(db, rowid, scope, seq, vector)
-    elif pending:
+    else:
         vectors.note_pending(db, rowid)
     scopes.touch(db, scope, memories=1, terms=length)
 
@@ -72,7 +69,6 @@ def update(
     *,
     op: str,
     by: By,
-    pending: bool = False,
 ) -> None:
     """Replace a memory by its next version. Without a vector it keeps its own, if the text is the same."""
     rowid, old_hash, old_terms = db.execute(
@@ -85,12 +81,13 @@ def update(
     db.execute(_UPDATE, (digest, event.seq, entry.length, *values(memory), rowid))
     search.remove(db, rowid)
     search.add(db, rowid, scope, entry)
-    if vector is not None or digest != old_hash:
+    outdated = vector is not None or digest != old_hash
+    if outdated:
         db.execute("delete from vec_memories where memory = ?", (rowid,))
     if vector is not None and vectors.fits(db, vector):
         vectors.insert(db, rowid, scope, event.seq, vector)
         vectors.forget_pending(db, rowid)
-    elif digest != old_hash and pending:
+    elif outdated:
         vectors.note_pending(db, rowid)
     scopes.touch(db, scope, memories=0, terms=entry.length - old_terms)
 

@@ -36,19 +36,14 @@ def steps(
     events: Sequence[Event],
     records: Sequence[StateRecord],
     ended: Sequence[Ended],
-    *,
-    pending: bool,
 ) -> Iterator[tuple[int, Step]]:
-    """Yield what fills a scope, in order, each with the number of events or memories that it brings.
-
-    With `pending`, vectors are noted as missing, for whoever makes them.
-    """
+    """Yield what fills a scope, in order, each with the number of events or memories that it brings."""
     for some in _parts(events):
         yield len(some), partial(_put_events, scope=scope, events=some)
     for versions in _parts(ended):
         yield 0, partial(_put_versions, scope=scope, ended=versions)
     for live in _parts(records):
-        yield len(live), partial(_put_memories, scope=scope, records=live, pending=pending)
+        yield len(live), partial(_put_memories, scope=scope, records=live)
 
 
 def finish(db: Connection, scope: int) -> None:
@@ -99,6 +94,6 @@ def _put_versions(db: Connection, scope: int, ended: Sequence[Ended]) -> None:
     )
 
 
-def _put_memories(db: Connection, scope: int, records: Sequence[StateRecord], pending: bool) -> None:
+def _put_memories(db: Connection, scope: int, records: Sequence[StateRecord]) -> None:
     for record in records:
-        memories.put(db, scope, from_payload(record.payload), None, record.seq, pending=pending)
+        memories.put(db, scope, from_payload(record.payload), None, record.seq)

@@ -306,3 +306,10 @@ insert into memories_fts (memories_fts, rank) values ('usermerge', 2);
 
 create virtual table memories_terms using fts5vocab (memories_fts, instance)
 """
+
+M015 = """
+insert or ignore into pending_vectors (memory, tries)
+select m.rowid, 0 from memories m
+where not exists (select 1 from vec_memories v where v.memory = m.rowid
+    and v.embedder = (select value from store_meta where key = 'embedder'))
+"""

@@ -32,10 +32,6 @@ class EmbeddingModelChanged(Conflict):
     code = "embedding_model_changed"
 
 
-class DimensionMismatch(Conflict):
-    code = "dimension_mismatch"
-
-
 def serving(db: Connection) -> Serving | None:
     """Return which vectors the store has; None before the first one."""
     known = dict(
@@ -44,18 +40,11 @@ def serving(db: Connection) -> Serving | None:
     return Serving(known["embedder"], int(known["dimension"])) if known else None
 
 
-def check(known: Serving | None, embedder: str, dimension: int | None = None) -> None:
-    """Raise unless vectors of this embedder and dimension can be compared with the store's."""
-    if known is None:
-        return
-    if known.embedder != embedder:
+def check(serving: str, embedder: str) -> None:
+    """Raise unless vectors of this embedder can be compared with those of the one that serves."""
+    if serving != embedder:
         raise EmbeddingModelChanged(
-            f"the store's vectors are from {known.embedder}, the configured embedder is {embedder}",
-            hint="nrem reembed makes them anew; or set the embedder back",
-        )
-    if dimension is not None and known.dimension != dimension:
-        raise DimensionMismatch(
-            f"the store's vectors have {known.dimension} dimensions, this one has {dimension}",
+            f"the store's vectors are from {serving}, the configured embedder is {embedder}",
             hint="nrem reembed makes them anew; or set the embedder back",
         )
 
@@ -152,13 +141,18 @@ def reembedding(db: Connection) -> str | None:
 
 
 def note_pending(db: Connection, rowid: int) -> None:
-    """Remember that the vector of a memory's text could not be made."""
+    """Remember that a memory has no vector: every one that has none of the serving embedder is noted."""
     db.execute("insert or replace into pending_vectors (memory, tries) values (?, 0)", (rowid,))
 
 
-def forget_pending(db: Connection, rowid: int | None = None) -> None:
-    """Take a memory, or all of them, off the list of those whose vector is to come."""
-    db.execute("delete from pending_vectors where memory = coalesce(?, memory)", (rowid,))
+def forget_pending(db: Connection, rowid: int) -> None:
+    """Take a memory off the list of those whose vector is to come."""
+    db.execute("delete from pending_vectors where memory = ?", (rowid,))
+
+
+def forget_tries(db: Connection) -> None:
+    """Try every missing vector anew: what another embedder failed at says nothing about this one."""
+    db.execute("update pending_vectors set tries = 0 where tries > 0")
 
 
 def pending(db: Connection, *, limit: int) -> list[Missing]:
@@ -166,14 +160,19 @@ def pending(db: Connection, *, limit: int) -> list[Missing]:
     return _missing(
         db,
         "select m.rowid, m.scope, m.content, m.user_id, m.content_hash from pending_vectors p"
-        " join memories m on m.rowid = p.memory where p.tries < :tries order by m.rowid limit :limit",
+        " join memories m on m.rowid = p.memory where p.tries < :tries order by p.memory limit :limit",
         {"tries": TRIES, "limit": limit},
     )
 
 
-def count_pending(db: Connection) -> int:
-    number: int = db.execute("select count(*) from pending_vectors").fetchone()[0]
-    return number
+def count_pending(db: Connection) -> tuple[int, int]:
+    """Return how many memories wait for a vector, and for how many it was given up."""
+    row = db.execute(
+        "select count(*) filter (where tries < :tries), count(*) filter (where tries >= :tries)"
+        " from pending_vectors",
+        {"tries": TRIES},
+    ).fetchone()
+    return row[0], row[1]
 
 
 _LACKS = (

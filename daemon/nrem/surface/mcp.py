@@ -214,7 +214,7 @@ def _stored(body: Mapping[str, Any], given: dict[str, Any]) -> Answer:
             text += f". A secret was taken out first: {', '.join(given['redacted'])}"
         else:
             text += f" in category {wire.slug(body.get('category', 'general'))}"
-        text += "."
+        text += "".join(f". {note}" for note in given["notes"]) + "."
     else:
         text = f"Known already: memory {id} says the same. Nothing was stored again."
     if body.get("supersedes") and given["reason"] is None:

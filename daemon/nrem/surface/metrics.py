@@ -9,7 +9,7 @@ from prometheus_client import CollectorRegistry, Counter, Histogram, generate_la
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, SummaryMetricFamily
 
 from nrem import __version__
-from nrem.core import backup, jobs
+from nrem.core import backup, embedder, jobs
 from nrem.runtime.app import App
 from nrem.wire import Changed, Recalled, Stored, StoredMany
 
@@ -84,6 +84,11 @@ class Metrics:
         for (provider, result), count in self._app.provider_calls().items():
             calls.add_metric([provider, result], count)
         yield calls
+        yield GaugeMetricFamily(
+            "nrem_vectors_pending",
+            "Memories that wait for their vector.",
+            value=embedder.pending(self._app.store),
+        )
         pending, late = jobs.waiting(self._app.store, now=self._app.clock.now())
         yield GaugeMetricFamily("nrem_jobs_pending", "Jobs that are not done yet.", value=pending)
         yield GaugeMetricFamily(

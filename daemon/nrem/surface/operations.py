@@ -10,7 +10,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from nrem import wire
-from nrem.core import agents, backup, browse, doctor, jobs, push, reembed, tokens
+from nrem.core import agents, backup, browse, doctor, embedder, jobs, push, reembed, tokens
 from nrem.core.bisect import bisect
 from nrem.core.change_lines import decide_proposal, undo_dream
 from nrem.core.diff import diff
@@ -239,10 +239,7 @@ def _write_file(app: App, caller: Caller, request: wire.WriteFile) -> wire.Writt
 
 def _restore(app: App, caller: Caller, request: wire.Restore) -> wire.Restored:
     scope = app.scope(request.agent)
-    embeds = app.serving_embedder() is not None
-    done = restore(
-        app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock, embeds=embeds
-    )
+    done = restore(app.store, app.settings(scope), scope, request, caller=caller, clock=app.clock)
     if request.dry_run or not (done.added or done.changed or done.forgotten):
         return done
     try:
@@ -304,6 +301,7 @@ BINDING: Mapping[str, Callable[[App, Caller, Any], Any]] = {
     ),
     "embed": lambda app, caller, r: reembed.embed(app.serving_embedder(), r),
     "reembed": _reembed,
+    "show_embedder": lambda app, caller, r: embedder.show(app.store, app.embedder, app.serving_embedder()),
     "export_memories": lambda app, caller, r: export(app.store, app.scope(r.agent), r),
     "edit_memory": _edit,
     "pin_memory": _pin(True),

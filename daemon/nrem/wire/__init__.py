@@ -26,9 +26,11 @@ from nrem.wire.care import (
     CreateBackup,
     Diagnosis,
     Doctor,
+    EmbedderState,
     ListBackups,
     Prune,
     Pruned,
+    ShowEmbedder,
 )
 from nrem.wire.codec import from_query, parse_json, path_part, read, read_answer, to_query, write, write_json
 from nrem.wire.common import (
@@ -177,6 +179,7 @@ __all__ = [
     "Edit",
     "Embed",
     "Embedded",
+    "EmbedderState",
     "Erased",
     "Explained",
     "Export",
@@ -242,6 +245,7 @@ __all__ = [
     "RestoredMemory",
     "RevokedToken",
     "SetAgentConfig",
+    "ShowEmbedder",
     "ShowFile",
     "Shown",
     "ShownFile",

@@ -39,6 +39,27 @@ class Pruned:
     """The memories that those recalls had found, each counted every time."""
 
 
+class ShowEmbedder(Input):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbedderState:
+    """What makes vectors, and how that goes."""
+
+    configured: str | None
+    """What the configuration means; None when vectors are off."""
+    serving: str | None
+    """Whose vectors are searched; None before the first."""
+    dimension: int | None
+    pending: int
+    """Memories that wait for their vector, and are found by words alone."""
+    given_up: int
+    """Memories that it has no vector for."""
+    problem: str | None
+    """Why recalls go by words, when they do."""
+
+
 class Doctor(Input):
     deep: bool = Field(default=False, description="Also recompute every event and compare every memory.")
 

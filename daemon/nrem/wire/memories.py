@@ -51,6 +51,8 @@ class Stored:
     under its legacy id."""
     redacted: tuple[str, ...] = ()
     """Which secret rules fired; their finds were replaced before anything was written."""
+    notes: tuple[str, ...] = ()
+    """What was asked for and not done, such as a pin that comes with text that is not trusted."""
 
 
 class Draft(Input):
@@ -251,7 +253,7 @@ class Recalled:
     hits: tuple[Hit, ...]
     mode: str
     degraded: tuple[str, ...] = ()
-    """What could not be used: `vector` when the embedder did not answer."""
+    """What could not be used: `vector` when there was no usable vector to search with."""
     notes: tuple[str, ...] = ()
     as_of: AsOf | None = None
 

@@ -40,8 +40,12 @@ def up(*words: str) -> tuple[int, str]:
 
 
 def test_status_says_which_daemon_is_up(nrem: Nrem, answer: Answer, home: Path, ana: str) -> None:
-    assert nrem("status").stdout.endswith(f" is up, process {os.getpid()}: {home / 'nrem.sock'}\n")
-    assert answer("status")["pid"] == os.getpid()
+    first, second = nrem("status").stdout.splitlines()
+    assert first.endswith(f" is up, process {os.getpid()}: {home / 'nrem.sock'}")
+    assert second == "Vectors: local:wordllama-256."
+    told = answer("status")
+    assert told["pid"] == os.getpid()
+    assert told["embedder"]["configured"] == "local:wordllama-256"
 
 
 @pytest.mark.parametrize("word", ["status", "down"])

@@ -42,7 +42,7 @@ def test_remember_says_the_id(nrem: Nrem, answer: Answer, get: Get, ana: str) ->
 def test_remember_answers_in_json(answer: Answer, ana: str) -> None:
     stored = answer("remember", "a text")
     assert stored == {
-        "id": stored["id"], "stored": True, "deduplicated": False, "reason": None, "redacted": []
+        "id": stored["id"], "stored": True, "deduplicated": False, "reason": None, "redacted": [], "notes": []
     }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def test_a_text_is_remembered_once(nrem: Nrem, answer: Answer, remember: Remembe
     id = remember("a text")
     assert nrem("remember", "a text").stdout == f"Known already: {id}\n"
     assert answer("remember", "a text") == {
-        "id": id, "stored": False, "deduplicated": True, "reason": None, "redacted": []
+        "id": id, "stored": False, "deduplicated": True, "reason": None, "redacted": [], "notes": []
     }  # fmt: skip
 
 
@@ -119,8 +119,10 @@ def test_every_option_reaches_the_memory(answer: Answer, get: Get, remember: Rem
     }
 
 
-def test_text_from_outside_is_not_trusted(get: Get, remember: Remember, ana: str) -> None:
+def test_text_from_outside_is_not_trusted(get: Get, remember: Remember, nrem: Nrem, ana: str) -> None:
     assert get(remember("from a web page", "--untrusted"))["provenance"]["trust"] == "untrusted"
+    told = nrem("remember", "from another one", "--untrusted", "--pin").stderr
+    assert told == "pinned: dropped, because the memory is not trusted\n"
 
 
 @pytest.mark.parametrize("words", [(), ("-",)])

@@ -18,6 +18,7 @@ import click
 from nrem import config
 from nrem.client import Client, is_up
 from nrem.errors import ConfigError, Corrupt, Denied, NremError, Unavailable
+from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     count,
@@ -149,6 +150,7 @@ def status_command(as_json: bool) -> None:
     with store() as run:
         agents = run("list_agents")["agents"]
         dead = len(run("list_jobs", state="dead", limit=MOST_DEAD)["jobs"])
+        embedder = run("show_embedder")
     unpublished = {
         agent["agent"]: {"events": agent["unpublished"], "since": agent["unpublished_since"]}
         for agent in agents
@@ -156,17 +158,33 @@ def status_command(as_json: bool) -> None:
     }
     remotes = {agent["agent"]: agent["remote"] for agent in agents if agent.get("remote")}
     if as_json:
-        show_json(health | {"unpublished": unpublished, "remotes": remotes, "dead_jobs": dead})
+        waiting = {"unpublished": unpublished, "remotes": remotes, "dead_jobs": dead}
+        show_json(health | waiting | {"embedder": embedder})
         return
     click.echo(f"nrem {health['version']} is up, process {health['pid']}: {config.socket(config.home())}")
-    for agent, waiting in unpublished.items():
-        told = count(waiting["events"], "event is", "events are")
-        click.echo(f"{agent}: {told} not committed yet, the oldest of {when(waiting['since'])}.")
+    click.echo(_told_of_embedder(embedder))
+    for agent, left in unpublished.items():
+        told = count(left["events"], "event is", "events are")
+        click.echo(f"{agent}: {told} not committed yet, the oldest of {when(left['since'])}.")
     for agent, remote in remotes.items():
         click.echo(f"{agent}: {told_of_remote(remote)}")
     if dead:
         told = count(dead, "job is", "jobs are")
         click.echo(f"{told} not tried any more: nrem jobs list --state dead shows why.")
+
+
+def _told_of_embedder(state: dict[str, Any]) -> str:
+    """Return a sentence on what makes vectors, and on what is wrong with it."""
+    if state["configured"] is None:
+        return "Vectors are off: recall goes by words."
+    text = f"Vectors: {clean(state['configured'])}"
+    if state["dimension"] is not None and state["serving"] == state["configured"]:
+        text += f", {state['dimension']} dimensions"
+    if state["pending"]:
+        text += f"; {count(state['pending'], 'memory waits', 'memories wait')} for theirs"
+    if state["given_up"]:
+        text += f"; {count(state['given_up'], 'memory gets', 'memories get')} none"
+    return f"{text}. Recall goes by words: {clean(state['problem'])}." if state["problem"] else f"{text}."
 
 
 def _health() -> dict[str, Any]:

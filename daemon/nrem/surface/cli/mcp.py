@@ -117,6 +117,8 @@ class Bridge:
         headers = self._headers(message) | {"Content-Type": "application/json"}
         try:
             response = self._http.post(self._path, content=line, headers=headers)
+        except httpx.ReadTimeout:
+            return _error(message, "the daemon is up, but did not answer in time; it may still do it")
         except httpx.TransportError as error:
             problem = f"the daemon did not answer ({type(error).__name__}); nrem up --detach starts it"
             return _error(message, problem)

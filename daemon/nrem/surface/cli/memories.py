@@ -74,6 +74,8 @@ def remember_command(
     click.echo(f"Remembered {stored['id']}" if stored["stored"] else f"Known already: {stored['id']}")
     if body.get("supersedes") and stored["reason"] is None:
         click.echo(clean(f"It supersedes {', '.join(body['supersedes'])}"))
+    for note in stored["notes"]:
+        click.echo(clean(note), err=True)
     _tell_redacted(stored)
 
 

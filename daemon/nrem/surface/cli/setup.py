@@ -14,6 +14,7 @@ from nrem import config
 from nrem.client import is_up
 from nrem.model import Caller
 from nrem.policy.rendering import clean
+from nrem.sections import Config
 from nrem.surface.cli.shared import (
     Call,
     Command,
@@ -97,10 +98,33 @@ def show(agent: str | None, as_json: bool) -> None:
     resolved = config.load(config.home(), agent=own)
     for warning in resolved.warnings:
         click.echo(f"Warning: {clean(warning)}", err=True)
+    meant = _meant(resolved.config)
     if as_json:
-        show_json([{"key": s.key, "value": s.value, "origin": s.origin} for s in resolved.settings])
+        show_json(
+            [
+                {"key": s.key, "value": s.value, "origin": s.origin}
+                | ({"means": meant} if _is_empty(s.key, s.value) else {})
+                for s in resolved.settings
+            ]
+        )
         return
-    table("Setting", "Value", "From", rows=[[s.key, _shown(s.value), s.origin] for s in resolved.settings])
+    rows = [
+        [s.key, _shown(s.value) + (f" ({meant})" if meant and _is_empty(s.key, s.value) else ""), s.origin]
+        for s in resolved.settings
+    ]
+    table("Setting", "Value", "From", rows=rows)
+
+
+def _meant(settings: Config) -> str | None:
+    """Return the embedder that a configuration means, also where it names none."""
+    from nrem.core import embedder  # for this command alone: it takes a while to import
+
+    return embedder.identity(settings)
+
+
+def _is_empty(key: str, value: object) -> bool:
+    """Tell whether a setting leaves it to others which embedder it is."""
+    return key in ("memory.embeddings.provider", "memory.embeddings.model") and not value
 
 
 def _shown(value: object) -> str:

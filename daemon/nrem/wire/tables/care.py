@@ -8,9 +8,11 @@ from nrem.wire.care import (
     CreateBackup,
     Diagnosis,
     Doctor,
+    EmbedderState,
     ListBackups,
     Prune,
     Pruned,
+    ShowEmbedder,
 )
 from nrem.wire.jobs import (
     Job,
@@ -28,12 +30,21 @@ _A = "/v1/agents/{agent}"
 
 ROWS = (
     Operation(
+        name="show_embedder",
+        summary="Say what makes vectors, how many are missing, and what is wrong.",
+        route="GET /v1/embedder",
+        takes=ShowEmbedder,
+        gives=EmbedderState,
+        right=Right.ADMIN,
+    ),
+    Operation(
         name="reembed",
         summary="Make the next vectors of the configured embedder; the old serve till all are there.",
         route="POST /v1/reembed",
         takes=Reembed,
         gives=Reembedded,
         right=Right.ADMIN,
+        patience=3600.0,
     ),
     Operation(
         name="prune",

@@ -93,6 +93,7 @@ ROWS = (
         gives=Embedded,
         right=Right.READ,
         shared=True,
+        patience=600.0,
     ),
     Operation(
         name="export_memories",
