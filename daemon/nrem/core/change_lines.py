@@ -14,6 +14,7 @@ from nrem.core.finish_sweep import finish_sweep, publish_lines, write_block
 from nrem.errors import Conflict, Denied
 from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
+from nrem.policy.block import Line
 from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds, Promotion, Proposal
@@ -157,7 +158,7 @@ def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
         labels = memory_doc.labels([*promotions.ever(db, scope), memory.id])
     text = memory_file.text_of(memory, said, zone=settings.time.zone)
     section = memory_doc.section_of(memory.category)
-    wanted.append(memory_doc.Line(label=labels[memory.id], text=text, section=section))
+    wanted.append(Line(label=labels[memory.id], text=text, section=section))
     block = memory_file.render(found, wanted, budget=settings.dream.budget)
     if len(block.decode()) > memory_file.room(found.parts, settings.dream.budget):
         raise Conflict(

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nrem.clock import Clock
-from nrem.core import memory_file
 from nrem.core.advise import Advised, advise
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import CAUSE, finish_sweep
@@ -79,10 +78,7 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
     dreamer.store.write(begin)
     try:
         with dreamer.workspace.lock:  # a publish would bring lines up to date that are being compared
-            found = look(dreamer)
-            memory_file.keep_base(dreamer.store, scope, found)
-            if found.edits:
-                found = take_edits(dreamer, found, clock=clock)
+            found = take_edits(dreamer, clock=clock)
         decided = _decide(dreamer, found, now=now)
         if mode == "auto":
             advised = _advised(dreamer, decided, clock=clock)
@@ -95,6 +91,7 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
         dreamer.store.write(lambda db: sweeps.give_up(db, scope.number, id))
         raise
     done = finish_sweep(dreamer, clock=clock)
+    report = done.report if done is not None else report
     with dreamer.store.reading() as db:
         waiting = tuple(proposal.id for proposal in promotions.open_proposals(db, scope.number))
     return Dreamed(
@@ -131,6 +128,7 @@ class _Decided:
             "characters": plan.characters,
             "room": self.gathered.room.characters,
             "model": told,
+            "by_hand": dataclasses.asdict(self.gathered.found.by_hand),
             **noted(self.seen, self.names),
         }
 

@@ -31,6 +31,7 @@ _SILENT = Signal(memory="")
 class Gathered:
     """What a sweep goes by."""
 
+    found: Found
     candidates: tuple[Candidate, ...]
     versions: dict[str, int]
     newest: int
@@ -76,6 +77,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
     lines = _Lines(active=active, bars=bars, said=said, told_by=told_by, labels=labels)
     there = {m.id for m in material}
     return Gathered(
+        found=found,
         candidates=tuple(
             _candidate(m, known.get(m.id, _SILENT), texts[m.id], lines, now=now)
             for m in material

@@ -6,14 +6,16 @@ a crash in between, what nrem wrote is not taken for something that a person did
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
 from nrem.errors import Conflict, NotFound
 from nrem.model import Memory, Scope
 from nrem.policy import memory_doc
-from nrem.policy.memory_doc import PATH, Edits, Line, Parts
+from nrem.policy.block import Line
+from nrem.policy.memory_doc import PATH, Edits, Parts
 from nrem.sections import Config
 from nrem.store import model_lines, promotions, scopes
 from nrem.store.database import Database
@@ -21,6 +23,7 @@ from nrem.store.driver import Connection
 from nrem.store.model_lines import ModelLine
 from nrem.store.promotions import Block, Promoted
 from nrem.store.sweeps import Material
+from nrem.wire import ByHand
 from nrem.workspace.files import Files
 
 TRIES = 5
@@ -33,6 +36,8 @@ class Found:
     data: bytes | None
     parts: Parts
     base: bytes
+    by_hand: ByHand = field(default_factory=ByHand)
+    """What of people's edits was taken in on the way here."""
 
     @property
     def edits(self) -> Edits:
@@ -108,19 +113,34 @@ def put(
     if found.base == to_be and block == (found.parts.block or b""):
         return True
     _note(store, scope, Block(written=found.base, intended=to_be))
-    if block != (found.parts.block or b""):
-        files = Files(workspace.root, managed=True)
-        try:
-            if not files.replace(PATH, found.parts.with_block(block), expected=found.data):
-                return False
-        except NotFound:  # it was removed just now
-            return False
+    if block != (found.parts.block or b"") and not _replace(workspace, found, found.parts.with_block(block)):
+        return False
     _note(store, scope, Block(written=to_be, intended=to_be))
     return True
 
 
+def move_out(workspace: Workspace, found: Found, rows: Collection[int]) -> Found | None:
+    """Put rows of the block below it, as they are; None, and nothing done, when the file is another now."""
+    if not rows:
+        return found
+    data = memory_doc.move_out(found.parts, rows)
+    if not _replace(workspace, found, data):
+        return None
+    return replace(found, data=data, parts=memory_doc.split(data))
+
+
+def _replace(workspace: Workspace, found: Found, data: bytes) -> bool:
+    try:
+        return Files(workspace.root, managed=True).replace(PATH, data, expected=found.data)
+    except NotFound:  # it was removed just now
+        return False
+
+
 def keep_base(store: Database, scope: Scope, found: Found) -> None:
     """Note what edits are compared with before the ledger changes, if that was never noted."""
+    with store.reading() as db:
+        if promotions.block(db, scope.number) is not None:
+            return
 
     def write(db: Connection) -> None:
         number = scopes.get(db, scope.name).number

@@ -112,6 +112,14 @@ def finish(db: Connection, scope: int, id: str, *, commit: str | None, digest: s
     )
 
 
+def note_by_hand(db: Connection, scope: int, id: str, by_hand: dict[str, Any]) -> None:
+    """Note what people did to lines, also while the sweep ran."""
+    db.execute(
+        "update sweeps set report = json_set(report, '$.by_hand', json(?)) where scope = ? and id = ?",
+        (_json(by_hand), scope, id),
+    )
+
+
 def note_undone(db: Connection, scope: int, id: str, *, now: int) -> None:
     db.execute("update sweeps set undone_at = ? where scope = ? and id = ?", (now, scope, id))
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from nrem.policy import memory_doc
+from nrem.policy import block
 from nrem.policy.chain import canonical
 from nrem.policy.erasing import ERASED, Needle
 from nrem.workspace import journal
@@ -120,7 +120,7 @@ def _block(data: bytes, needle: Needle) -> bytes:
 
 def _is_of(line: bytes, needle: Needle) -> bool:
     """Tell whether a line of MEMORY.md is the memory's, though a person may have changed what it says."""
-    return needle.label is not None and memory_doc.label_of(line.decode(errors="replace")) == needle.label
+    return needle.label is not None and block.label_of(line.decode(errors="replace")) == needle.label
 
 
 def _tells(line: bytes, needle: Needle) -> bool:

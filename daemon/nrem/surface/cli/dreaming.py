@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nrem.policy import diary
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Group,
@@ -213,6 +214,8 @@ def _show_outcome(outcome: dict[str, Any]) -> None:
         table("", "Score", "Memory", "Why", rows=rows)
     room = f"{outcome['characters']} of {outcome['room']} characters"
     click.echo(f"{count(outcome['kept'], 'line stays', 'lines stay')}; the block takes {room}.")
+    for told in diary.by_hand(outcome["by_hand"]):
+        click.echo(told)
     _show_answer(outcome["model"])
     _show_seen(outcome)
     _show_misses(outcome)
