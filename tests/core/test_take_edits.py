@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 
 from builders import Call, ManualClock, caller_of
 from nrem.core import memory_file
+from nrem.errors import Conflict
 from nrem.model import Event
 from nrem.policy import memory_doc
 from nrem.runtime.app import App
@@ -21,6 +23,7 @@ FACTS = (
     "The staging server of Acme listens on port 8443 and is rebuilt every Monday",
     "Luis prefers Spanish and short replies",
 )
+OURS, THEIRS = b"<<<<<<< HEAD\n", b">>>>>>> x\n"
 TOKEN = "ghp_" + "47rGpctaegMIc8mAsNqjSc3vux9i53yyD3Hy"
 
 
@@ -175,3 +178,88 @@ def test_what_people_do_while_a_sweep_runs_is_told_too(
     assert "1 added" in diary(file)
     assert file.read_text().endswith("\n---\n")
     check_clean(file.parent)
+
+
+# What no sweep can go by
+
+
+def refused(call: Call, file: Path, chain: Callable[[str], list[Event]]) -> dict[str, Any]:
+    """Check that a sweep fails, changes nothing, and that its status says why; return the failure."""
+    state = (chain("ana"), call("list_sweeps", agent="ana"), git(file.parent, "log"))
+    with pytest.raises(Conflict, match=r"^MEMORY\.md: ") as caught:
+        call("dream", agent="ana")
+    assert caught.value.hint
+    assert (chain("ana"), call("list_sweeps", agent="ana"), git(file.parent, "log")) == state
+    status = call("dream_status", agent="ana")
+    assert status["note"] == status["failure"]["error"] == str(caught.value)
+    assert status["failure"]["hint"] == caught.value.hint
+    return dict(status["failure"])
+
+
+@pytest.mark.parametrize(
+    ("edit", "what"),
+    [
+        (lambda data: data.replace(b"Granada", b"Granad\xe9"), "7 is not UTF-8"),
+        (lambda data: data.decode().encode("utf-16"), "1 is not UTF-8"),
+        (lambda data: data.replace(b"## Notes", OURS + b"## Notes"), "6 is from a conflict of git"),
+        (
+            lambda data: data.replace(END, b"=======\n- other\n" + THEIRS + END),
+            "12 is from a conflict of git",
+        ),
+        (lambda data: OURS + data + b"=======\n" + data + THEIRS, "1 is from a conflict of git"),
+    ],
+)
+def test_what_nobody_meant_is_refused_until_it_is_in_order(
+    call: Call, file: Path, chain: Callable[[str], list[Event]], edit: Callable[[bytes], bytes], what: str
+) -> None:
+    before = file.read_bytes()
+    file.write_bytes(edit(before))
+    assert refused(call, file, chain)["error"] == f"MEMORY.md: line {what}; nothing was changed"
+    assert file.read_bytes() == edit(before)
+    with pytest.raises(Conflict, match=what):
+        call("undo_sweep", agent="ana", sweep=call("list_sweeps", agent="ana")["sweeps"][0]["sweep"])
+    file.write_bytes(before)
+    assert call("dream", agent="ana")["sweep"] is None
+    assert call("dream_status", agent="ana")["failure"] is None
+    assert contents(call) == sorted(FACTS)
+
+
+def test_text_outside_of_the_block_may_be_of_any_encoding_and_tell_of_conflicts(
+    call: Call, file: Path
+) -> None:
+    mine = b"ni\xf1o\n" + OURS + b"=======\n" + THEIRS
+    file.write_bytes(mine + file.read_bytes() + OURS)
+    assert call("dream", agent="ana")["outcome"]["by_hand"]["left"] == []
+    assert file.read_bytes().startswith(mine)
+
+
+def _link(file: Path) -> None:
+    file.rename(file.with_name("real.md"))
+    file.symlink_to("real.md")
+
+
+def _second_name(file: Path) -> None:
+    file.with_name("second.md").hardlink_to(file)
+
+
+def _folder(file: Path) -> None:
+    file.unlink()
+    file.mkdir()
+
+
+def _pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
+@pytest.mark.parametrize("put", [_link, _second_name, _folder, _pipe])
+def test_a_file_that_is_no_plain_file_is_named_until_it_is_gone(
+    call: Call, file: Path, chain: Callable[[str], list[Event]], put: Callable[[Path], None]
+) -> None:
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+    put(file)
+    refused(call, file, chain)
+    file.rmdir() if file.is_dir() else file.unlink()
+    assert call("dream", agent="ana")["commit"]
+    assert call("dream_status", agent="ana")["failure"] is None
+    assert "Globex opened an office" in file.read_text()

@@ -7,6 +7,7 @@ finish_sweep repeats the rest, with the same bytes and no second commit.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from nrem.core.memory_file import Found
 from nrem.core.outcome import outcome
 from nrem.core.reflect import noted, reflect, sources
 from nrem.core.take_edits import take_edits
+from nrem.errors import NremError
 from nrem.model import By, Caller
 from nrem.policy import advice
 from nrem.policy.advice import Word
@@ -52,10 +54,35 @@ def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clo
         found = look(dreamer)
         report = _decide(dreamer, found, now=clock.now()).report()
         return Dreamed(sweep=None, mode=mode, dry_run=True, outcome=outcome(dreamer, report))
-    finish_sweep(dreamer, clock=clock)
-    if not is_due(dreamer, now=clock.now()):
-        return Dreamed(sweep=None, mode=mode, note=NOTHING_NEW)
-    return _sweep(dreamer, mode, caller=caller, clock=clock)
+    try:
+        finish_sweep(dreamer, clock=clock)
+        if is_due(dreamer, now=clock.now()):
+            dreamed = _sweep(dreamer, mode, caller=caller, clock=clock)
+        else:
+            dreamed = Dreamed(sweep=None, mode=mode, note=NOTHING_NEW)
+    except NremError as error:
+        if error.code != "sweep_running":
+            _note_failure(dreamer, error, now=clock.now())
+        raise
+    _forget_failure(dreamer)
+    return dreamed
+
+
+def _note_failure(dreamer: Dreamer, error: NremError, *, now: int) -> None:
+    """Note why there was no sweep: nobody reads the answer of the one at night."""
+
+    def write(db: Connection) -> None:
+        sweeps.note_failure(db, scopes.get(db, dreamer.scope.name).number, error.message, error.hint, now=now)
+
+    with contextlib.suppress(NremError):  # what is told is the first error, also when the store takes nothing
+        dreamer.store.write(write)
+
+
+def _forget_failure(dreamer: Dreamer) -> None:
+    with dreamer.store.reading() as db:
+        failed = sweeps.failure(db, dreamer.scope.number)
+    if failed is not None:
+        dreamer.store.write(lambda db: sweeps.forget_failure(db, dreamer.scope.number))
 
 
 def is_due(dreamer: Dreamer, *, now: int) -> bool:

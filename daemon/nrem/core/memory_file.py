@@ -6,12 +6,13 @@ a crash in between, what nrem wrote is not taken for something that a person did
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
-from nrem.errors import Conflict, NotFound
+from nrem.errors import Conflict, Denied, InputError, NotFound
 from nrem.model import Memory, Scope
 from nrem.policy import memory_doc
 from nrem.policy.block import Line
@@ -48,7 +49,8 @@ def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> F
     """Return what MEMORY.md has now; raise NotFound when the whole workspace is gone."""
     workspace.check_there()
     try:
-        data = Files(workspace.root, managed=True).read(PATH)
+        with _named():
+            data = Files(workspace.root, managed=True).read(PATH)
     except NotFound:
         data = None
     parts = memory_doc.split(data or b"")
@@ -62,6 +64,31 @@ def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> F
         # Whether the last write came to pass is seen by which of the two the file is nearer to.
         base = min(known.intended, known.written, key=lambda block: _distance(block, parts.block))
     return Found(data=data, parts=parts, base=base)
+
+
+def check(found: Found) -> None:
+    """Raise Conflict where the block has what nobody meant to say: nothing of it is to be taken in."""
+    trouble = memory_doc.trouble(found.parts)
+    if trouble is not None:
+        number, what = trouble
+        raise Conflict(
+            f"{PATH}: line {number} {what}; nothing was changed",
+            hint="put it in order, save the file as UTF-8, and repeat",
+            code="memory_file",
+        )
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Say which file it is that cannot be read or written, and what to do about it."""
+    try:
+        yield
+    except (Denied, InputError) as error:
+        raise Conflict(
+            f"{PATH}: {error.message.removeprefix('path: ')}",
+            hint=f"{error.hint or 'move it away'}; where there is none, a sweep writes a new one",
+            code="memory_file",
+        ) from error
 
 
 def _distance(base: bytes, block: bytes | None) -> int:
@@ -131,7 +158,8 @@ def move_out(workspace: Workspace, found: Found, rows: Collection[int]) -> Found
 
 def _replace(workspace: Workspace, found: Found, data: bytes) -> bool:
     try:
-        return Files(workspace.root, managed=True).replace(PATH, data, expected=found.data)
+        with _named():
+            return Files(workspace.root, managed=True).replace(PATH, data, expected=found.data)
     except NotFound:  # it was removed just now
         return False
 

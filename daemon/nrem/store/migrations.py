@@ -136,6 +136,11 @@ def m014_keyword_index(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M014)
 
 
+@steps()
+def m015_sweep_failures(db: sqlite_utils.Database) -> None:
+    _run(db, schema_changes.M015)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

@@ -306,3 +306,12 @@ insert into memories_fts (memories_fts, rank) values ('usermerge', 2);
 
 create virtual table memories_terms using fts5vocab (memories_fts, instance)
 """
+
+M015 = """
+create table sweep_failures (
+    scope integer primary key references scopes,
+    at integer not null,
+    error text not null,                      -- why the last try came to nothing; never a text of memories
+    hint text
+)
+"""

@@ -242,9 +242,20 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SweepFailure:
+    """Why the last try to sweep came to nothing."""
+
+    at: Moment
+    error: str
+    hint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DreamStatus:
     mode: str
     last: SweepSummary | None
+    failure: SweepFailure | None
+    """None when the last try to sweep came to its end."""
     due: bool
     """Whether there is something that the last sweep did not see."""
     note: str

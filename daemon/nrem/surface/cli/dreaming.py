@@ -82,6 +82,10 @@ def status(agent: str | None, as_json: bool) -> None:
     if last is not None:
         changes = f"+{last['promoted']} -{last['demoted']} ~{last['superseded']}"
         click.echo(f"Last sweep {last['sweep']} at {when(last['started_at'])}: {changes}.")
+    failure = found["failure"]
+    if failure is not None:
+        hint = f"\n  {clean(failure['hint'])}" if failure["hint"] else ""
+        click.echo(f"The last try failed at {when(failure['at'])}: {clean(failure['error'])}{hint}")
     since = found["days_since_promotion"]
     ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
     ago = "none was ever promoted" if since is None else ago
