@@ -665,6 +665,34 @@ def test_undo_leaves_lines_that_a_sweep_since_took_in_as_changed(
     assert lines() == {ids[3]: "Luis prefers Spanish and long replies"}
 
 
+def test_undo_puts_back_what_fits_the_best_first(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    ids = facts(call)
+    pinned = call("remember", agent="ana", content="Marta plays the violin in Granada", pinned=True)["id"]
+    call("dream", agent="ana")
+    before = file.read_bytes()
+    clock.advance(days=1)
+    file.write_bytes(before + b"h" * 7850 + b"\n")
+    sweep = call("dream", agent="ana")["sweep"]
+    assert lines() == {}
+    file.write_bytes(before[: before.index(b"<!--")] + b"h" * 7600 + b"\n")
+    clock.advance(days=1)
+    undone = call("undo_sweep", agent="ana", sweep=sweep)
+    restored, left = undone["restored"], [found["id"] for found in undone["left"]]
+    assert {found["reason"] for found in undone["left"]} == {"MEMORY.md has no room for its line"}
+    assert sorted(restored + left) == sorted([*ids, pinned])
+    assert restored[0] == pinned
+    assert lines().keys() == set(restored)
+    assert len(restored) > 1
+    assert left
+    assert len(file.read_text()) <= 8000
+    clock.advance(days=1)
+    call("remember", agent="ana", content="make: *** [all] Error 2")
+    assert call("dream", agent="ana")["outcome"]["changes"] == []
+    assert lines().keys() == set(restored)
+
+
 @pytest.mark.rows(110)
 def test_undo_restores_the_bytes_of_the_file(call: Call, file: Path) -> None:
     call("remember", agent="ana", content="Marta plays the violin in Granada", pinned=True)

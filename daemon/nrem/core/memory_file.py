@@ -110,6 +110,16 @@ def lines(db: Connection, scope: int, *, zone: str) -> list[Line]:
     ]
 
 
+def line_of(db: Connection, scope: int, memory: Memory, *, zone: str) -> Line:
+    """Return the line that a memory has, or would have if it were promoted next."""
+    said = model_lines.holding(db, scope).get(memory.id)
+    return Line(
+        label=memory_doc.labels([*promotions.ever(db, scope), memory.id])[memory.id],
+        text=text_of(memory, said, zone=zone),
+        section=memory_doc.section_of(memory.category),
+    )
+
+
 def text_of(memory: Promoted | Material | Memory, said: ModelLine | None, *, zone: str) -> str:
     """Return what the line of a memory says: a model's sentence, else its own words."""
     if said is not None and said.line is not None:

@@ -199,6 +199,14 @@ def heading_lengths() -> dict[str, int]:
     return {title: len(f"## {title}") + 4 for title in SECTIONS}
 
 
+def length(lines: Sequence[Line]) -> int:
+    """Return how many characters a block of these lines takes at most."""
+    headings = heading_lengths()
+    sections = sum(headings[section] for section in {line.section for line in lines})
+    items = sum(line_length(line.text, line.label or "") for line in lines)
+    return MARKERS_LENGTH + sections + items if lines else 0
+
+
 MARKERS_LENGTH = len(BEGIN) + len(END) + 2
 """Characters of a block without any line."""
 

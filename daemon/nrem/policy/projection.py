@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nrem.model import Kind
 from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
@@ -90,6 +91,13 @@ class Plan:
     """How many candidates that were looked at had no chance, by reason."""
 
 
+def worth(candidates: Sequence[Candidate], scores: Scores) -> NDArray[np.float64]:
+    """Return what the line of each candidate is worth for its length."""
+    lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
+    found: NDArray[np.float64] = scores.p / lengths**LENGTH_POWER
+    return found
+
+
 def solve(
     candidates: Sequence[Candidate], scores: Scores, *, room: Room, kinds: frozenset[Kind] = KINDS
 ) -> Plan:
@@ -129,9 +137,8 @@ class _Table:
             ]
         )
         self.against = {i: why for i, c in enumerate(candidates) if (why := self._obstacle(c, kinds))}
-        lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
         boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
-        self.worth = scores.p / lengths**LENGTH_POWER
+        self.worth = worth(candidates, scores)
         self.values = self.worth * boost / (1 + (boost - 1) * scores.p)
         able = [i for i in range(len(candidates)) if i not in self.against]
         self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
