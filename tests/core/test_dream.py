@@ -136,6 +136,17 @@ def test_thirty_sweeps_with_recalls_that_change_no_line_make_no_commit(
     assert git(file.parent, "log") == log
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_all_that_tell_of_the_block_count_its_characters(call: Call, file: Path, end: str) -> None:
+    facts(call)
+    call("remember", agent="ana", content="Never deploy on a Friday", category="rules", pinned=True)
+    file.write_bytes(file.read_bytes().replace(b"\n", end.encode()))
+    told = [call("dream", agent="ana", dry_run=True), call("dream", agent="ana")]
+    block = memory_doc.split(file.read_bytes()).block or b""
+    assert [found["outcome"]["characters"] for found in told] == [len(block)] * 2
+    assert call("dream_status", agent="ana")["characters"] == len(block)
+
+
 @pytest.mark.rows(110)
 def test_a_dry_run_writes_nothing(app: App, call: Call, file: Path, chain: Chain, home: Path) -> None:
     facts(call)

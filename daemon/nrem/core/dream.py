@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nrem.clock import Clock
+from nrem.core import memory_file
 from nrem.core.advise import Advised, advise
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.finish_sweep import CAUSE, finish_sweep
@@ -26,6 +27,7 @@ from nrem.errors import NremError
 from nrem.model import By, Caller
 from nrem.policy import advice
 from nrem.policy.advice import Word
+from nrem.policy.block import Line
 from nrem.policy.naming import Tags
 from nrem.policy.projection import Decision, Plan, Verdict
 from nrem.policy.reflection import Reflection
@@ -137,6 +139,8 @@ class _Decided:
     gathered: Gathered
     plan: Plan
     seen: Reflection
+    characters: int
+    """What the block will take."""
     names: Mapping[Tags, str] = field(default_factory=dict)
     """What a model calls themes."""
 
@@ -152,7 +156,7 @@ class _Decided:
             ],
             "rejected": dict(plan.rejected),
             "candidates": len(self.gathered.candidates),
-            "characters": plan.characters,
+            "characters": self.characters,
             "room": self.gathered.room.characters,
             "model": told,
             "by_hand": dataclasses.asdict(self.gathered.found.by_hand),
@@ -163,7 +167,13 @@ class _Decided:
 def _decide(dreamer: Dreamer, found: Found, *, now: int) -> _Decided:
     gathered = gather(dreamer, found, now=now)
     _, plan = gathered.decide()
-    return _Decided(gathered=gathered, plan=plan, seen=reflect(dreamer, now=now))
+    characters = _size(dreamer, gathered, gathered.lines(plan.chosen))
+    return _Decided(gathered=gathered, plan=plan, seen=reflect(dreamer, now=now), characters=characters)
+
+
+def _size(dreamer: Dreamer, gathered: Gathered, lines: list[Line]) -> int:
+    """Return how many characters a block of these lines will take; the plan has an upper bound of it."""
+    return len(memory_file.render(gathered.found, lines, budget=dreamer.settings.dream.budget).decode())
 
 
 def _advised(dreamer: Dreamer, decided: _Decided, *, clock: Clock) -> Advised | None:
@@ -192,7 +202,7 @@ def _apply(
         for word in words:
             model_lines.put(db, number, _said(word, advised.model, id), by)
         told = _told(advised, words, names)
-    gathered, plan, report = decided.gathered, decided.plan, decided.report(told)
+    gathered, plan = decided.gathered, decided.plan
     counts = dict.fromkeys(_CHANGES, 0)
     for gone in gathered.gone:
         promotions.demote(db, number, gone, Grounds(sweep=id, reason=FORGOTTEN), by)
@@ -206,6 +216,8 @@ def _apply(
         elif decision.verdict is not Verdict.HOLD:
             promotions.demote(db, number, decision.id, grounds, by)
         counts[decision.verdict] += 1
+    lines = memory_file.lines(db, number, zone=dreamer.settings.time.zone)
+    report = dataclasses.replace(decided, characters=_size(dreamer, gathered, lines)).report(told)
     sweeps.apply(
         db,
         number,
