@@ -28,6 +28,7 @@ LOSS = 0.25
 LEAST = 0.01
 """P below which a text tells too little for any line."""
 MISSES = 3
+NO_ROOM = "there is no room for it"
 
 
 class Verdict(StrEnum):
@@ -282,7 +283,8 @@ def _decide(
     elif successor is not None:
         verdict, reason = Verdict.SUPERSEDE, why or f"{successor} says what is true now"
     else:
-        verdict, reason = Verdict.DEMOTE, why or "others are worth more for their length"
+        otherwise = NO_ROOM if _is_crowded_out(table, i) else "others are worth more for their length"
+        verdict, reason = Verdict.DEMOTE, why or otherwise
     return Decision(
         id=candidate.id,
         verdict=verdict,
@@ -291,6 +293,11 @@ def _decide(
         rank=rank,
         successor=successor,
     )
+
+
+def _is_crowded_out(table: _Table, i: int) -> bool:
+    """Tell whether a line has no room whatever it is worth: for a pinned one nothing else counts."""
+    return table.candidates[i].pinned or _length(table, [i]) > table.room.characters
 
 
 def _misses(table: _Table, filled: _Filled, against: Mapping[int, str]) -> tuple[Miss, ...]:
@@ -314,7 +321,9 @@ def _miss(table: _Table, i: int, bar: float, why: str | None) -> Miss:
         weakest = "used" if candidate.uses == 0 else "shown"
     wanted = bar * candidate.line_length**LENGTH_POWER
     lacks = 0.0
-    if why is None and wanted >= 1:
+    if why is None and _is_crowded_out(table, i):
+        why = NO_ROOM
+    elif why is None and wanted >= 1:
         why = "its line is too long for what it may be worth"
     elif why is None:
         lacks = max(math.log(max(wanted, 1e-9) / (1 - wanted)) - math.log(score.p / (1 - score.p)), 0.0)
