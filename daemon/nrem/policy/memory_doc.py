@@ -283,7 +283,7 @@ def move_out(parts: Parts, rows: Collection[int]) -> bytes:
 
 def number_of(parts: Parts, row: int) -> int:
     """Return the number that a row of the block has in the file, from 1."""
-    return len(parts.before.splitlines()) + row + 1
+    return len((parts.before + b"x").splitlines()) + row  # a mark of the encoding is no line of its own
 
 
 def trouble(parts: Parts) -> tuple[int, str] | None:
