@@ -123,6 +123,15 @@ def test_asides_go_below_the_block_as_they_are(call: Call, clock: ManualClock, f
     assert call("dream", agent="ana")["sweep"] is None
 
 
+def test_what_an_undo_takes_in_is_told_by_its_answer(call: Call, file: Path) -> None:
+    write(file, "- Kim Orr moved to Bonn in 2021\n---")
+    [sweep] = call("list_sweeps", agent="ana")["sweeps"]
+    undone = call("undo_sweep", agent="ana", sweep=sweep["sweep"])
+    assert undone["by_hand"]["added"] == len(undone["by_hand"]["left"]) == 1
+    assert "- Kim Orr moved to Bonn in 2021 <!-- m:" in file.read_text()
+    check_clean(file.parent)
+
+
 # A line that is refused
 
 

@@ -19,7 +19,7 @@ from nrem.policy import memory_doc, projection
 from nrem.store import memories, model_lines, promotions, scopes, sweeps
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds, Promotion, Proposal
-from nrem.wire import LeftAlone, ProposalDecided, Undone
+from nrem.wire import ByHand, LeftAlone, ProposalDecided, Undone
 
 ACCEPTED = "a person accepted it"
 REJECTED = "a person rejected it"
@@ -65,8 +65,10 @@ def decide_proposal(
 
     proposal = dreamer.store.write(write)
     change = "+1 -0 ~0" if proposal.verdict == "promote" else "+0 -1 ~0"
-    commit = _publish(dreamer, change, proposal.sweep, clock=clock) if accepted else None
-    return ProposalDecided(proposal=id, id=proposal.memory, accepted=accepted, commit=commit)
+    commit, by_hand = None, ByHand()
+    if accepted:
+        commit, by_hand = _publish(dreamer, change, proposal.sweep, clock=clock)
+    return ProposalDecided(proposal=id, id=proposal.memory, accepted=accepted, commit=commit, by_hand=by_hand)
 
 
 def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Undone:
@@ -96,10 +98,18 @@ def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Un
         return removed, restored, left + more, reworded
 
     removed, restored, left, reworded = dreamer.store.write(write)
-    commit = None
+    commit, by_hand = None, ByHand()
     if removed or restored or reworded:
-        commit = _publish(dreamer, f"undo +{len(restored)} -{len(removed)} ~0", id, clock=clock)
-    return Undone(sweep=id, removed=tuple(removed), restored=tuple(restored), left=tuple(left), commit=commit)
+        note = f"undo +{len(restored)} -{len(removed)} ~0"
+        commit, by_hand = _publish(dreamer, note, id, clock=clock)
+    return Undone(
+        sweep=id,
+        removed=tuple(removed),
+        restored=tuple(restored),
+        left=tuple(left),
+        commit=commit,
+        by_hand=by_hand,
+    )
 
 
 def _places(dreamer: Dreamer, found: Found, *, now: int) -> dict[str, int]:
@@ -204,8 +214,9 @@ def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
         )
 
 
-def _publish(dreamer: Dreamer, note: str, sweep: str, *, clock: Clock) -> str | None:
+def _publish(dreamer: Dreamer, note: str, sweep: str, *, clock: Clock) -> tuple[str | None, ByHand]:
+    """Write the block and commit it; return the commit, and what was taken in of people's edits."""
     with dreamer.workspace.lock:
-        write_block(dreamer, clock=clock)
+        _, found = write_block(dreamer, clock=clock)
         now = clock.now()
-        return publish_lines(dreamer, note, sweep, since=now, now=now)
+        return publish_lines(dreamer, note, sweep, since=now, now=now), found.by_hand

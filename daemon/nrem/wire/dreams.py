@@ -298,6 +298,7 @@ class ProposalDecided:
     id: str
     accepted: bool
     commit: str | None
+    by_hand: ByHand = ByHand()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -317,3 +318,4 @@ class Undone:
     """Memories whose lines came back."""
     left: tuple[LeftAlone, ...]
     commit: str | None
+    by_hand: ByHand = ByHand()
