@@ -136,6 +136,17 @@ def test_thirty_sweeps_with_recalls_that_change_no_line_make_no_commit(
     assert git(file.parent, "log") == log
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_all_that_tell_of_the_block_count_its_characters(call: Call, file: Path, end: str) -> None:
+    facts(call)
+    call("remember", agent="ana", content="Never deploy on a Friday", category="rules", pinned=True)
+    file.write_bytes(file.read_bytes().replace(b"\n", end.encode()))
+    told = [call("dream", agent="ana", dry_run=True), call("dream", agent="ana")]
+    block = memory_doc.split(file.read_bytes()).block or b""
+    assert [found["outcome"]["characters"] for found in told] == [len(block)] * 2
+    assert call("dream_status", agent="ana")["characters"] == len(block)
+
+
 @pytest.mark.rows(110)
 def test_a_dry_run_writes_nothing(app: App, call: Call, file: Path, chain: Chain, home: Path) -> None:
     facts(call)
@@ -663,6 +674,34 @@ def test_undo_leaves_lines_that_a_sweep_since_took_in_as_changed(
     undone = call("undo_sweep", agent="ana", sweep=sweep)
     assert undone["left"] == [{"id": ids[3], "reason": "it has changed since"}]
     assert lines() == {ids[3]: "Luis prefers Spanish and long replies"}
+
+
+def test_undo_puts_back_what_fits_the_best_first(
+    app: App, call: Call, clock: ManualClock, file: Path, lines: Lines
+) -> None:
+    ids = facts(call)
+    pinned = call("remember", agent="ana", content="Marta plays the violin in Granada", pinned=True)["id"]
+    call("dream", agent="ana")
+    before = file.read_bytes()
+    clock.advance(days=1)
+    file.write_bytes(before + b"h" * 7850 + b"\n")
+    sweep = call("dream", agent="ana")["sweep"]
+    assert lines() == {}
+    file.write_bytes(before[: before.index(b"<!--")] + b"h" * 7600 + b"\n")
+    clock.advance(days=1)
+    undone = call("undo_sweep", agent="ana", sweep=sweep)
+    restored, left = undone["restored"], [found["id"] for found in undone["left"]]
+    assert {found["reason"] for found in undone["left"]} == {"MEMORY.md has no room for its line"}
+    assert sorted(restored + left) == sorted([*ids, pinned])
+    assert restored[0] == pinned
+    assert lines().keys() == set(restored)
+    assert len(restored) > 1
+    assert left
+    assert len(file.read_text()) <= 8000
+    clock.advance(days=1)
+    call("remember", agent="ana", content="make: *** [all] Error 2")
+    assert call("dream", agent="ana")["outcome"]["changes"] == []
+    assert lines().keys() == set(restored)
 
 
 @pytest.mark.rows(110)

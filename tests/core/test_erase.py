@@ -450,6 +450,14 @@ def test_a_line_is_found_by_its_label_whatever_it_says() -> None:
     assert left == data.replace(line, b"")
 
 
+def test_a_line_that_an_editor_wrapped_is_erased_with_all_its_rows() -> None:
+    block = "- Luis keeps\n  the keys\n  <!-- m:d2 -->\n- the code\n  is long\n- tea <!-- m:d3 -->\n"
+    data = f"\ufeff<!-- nrem:begin -->\n{block} <!-- nrem:end -->\n  the keys\n".encode()
+    left = erase("MEMORY.md", data, Needle.of("a1d2", ["the code is long"], [], "d2"))
+    rest = "- tea <!-- m:d3 -->\n <!-- nrem:end -->\n  the keys\n"
+    assert left.decode() == f"\ufeff<!-- nrem:begin -->\n{rest}"
+
+
 @pytest.mark.rows(114)
 def test_the_line_that_a_sweep_wrote_is_erased_from_every_commit(call: Call, root: Path) -> None:
     told = "Luis Ortega moved to Sevilla on 3 March 2026. Thanks, that was it. See you! " * 3

@@ -34,6 +34,12 @@ REPORT: dict[str, Any] = {
     "themes": [THEME],
     "conflicts": [PAIR],
     "repeats": [PAIR | {"older": "m7", "newer": "m8", "newer_text": "Luis is in Lisbon"}],
+    "by_hand": {
+        "edited": 1,
+        "removed": 0,
+        "added": 2,
+        "left": [{"line": 7, "reason": "holds a secret (key)"}],
+    },
     "unanswered": ["where is\nthe key?"],
     "candidates": 9,
     "characters": 400,
@@ -49,6 +55,10 @@ def test_a_page_has_what_a_sweep_did() -> None:
     assert "Promoted:\n\n- Tea\n  (number 1; score 0.600, base -1.00; m:m1)" in page
     assert "Demoted:\n\n- a memory that is gone\n  (others;" in page
     assert "- 2: it is code" in page
+    assert (
+        "\n\nLines that people changed: 1 edited, 2 added.\n\nLine 7 of MEMORY.md holds a secret (key);"
+        in page
+    )
     assert "- where is the key?" in page
     assert '- luis and tea: 3 memories on 1 day, best said by "Luis drinks tea"\n  (m:m4)' in page
     assert (

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nrem.policy import memory_doc
-from nrem.policy.memory_doc import BEGIN, END, Edits, Line, Parts
+from nrem.policy.block import Line
+from nrem.policy.memory_doc import BEGIN, END, Edits, Parts
 
 ID = "01a1ee9a-7011-7327-b380-c452b838b615"
 OTHER = "01a1ee9a-7011-7327-b380-c452b838b616"
@@ -151,11 +152,6 @@ def test_no_two_memories_share_a_label_and_later_ones_change_none(ids: list[str]
     assert {id: found[id] for id in before} == before
 
 
-def test_the_label_of_a_line_is_read_back() -> None:
-    assert memory_doc.label_of(f"- tea <!-- m:{ID[-8:]} -->\r\n") == ID[-8:]
-    assert memory_doc.label_of("- tea") is None
-
-
 # People's edits
 
 
@@ -166,7 +162,8 @@ def test_edits_are_seen_line_by_line() -> None:
     removed = "\n".join(line for line in text.split("\n") if OTHER not in line)
     assert memory_doc.compare(base, removed.encode()) == Edits(removed=(OTHER,), changed={})
     changed = text.replace("a nurse", "a doctor")
-    assert memory_doc.compare(base, changed.encode()) == Edits(changed={OTHER: "Marta is a doctor"})
+    said = Line(label=OTHER, text="Marta is a doctor", section="Notes")
+    assert memory_doc.compare(base, changed.encode()) == Edits(changed={OTHER: said})
     added = text.replace(END, f"* Tea, never coffee\n{END}")
     new = Line(label=None, text="Tea, never coffee", section="Notes")
     assert memory_doc.compare(base, added.encode()) == Edits(changed={}, added=(new,))
@@ -194,6 +191,19 @@ def test_a_line_emptied_is_a_line_removed() -> None:
 
 def test_a_broken_block_says_nothing_of_its_lines() -> None:
     assert not memory_doc.compare(block_of((ID, "Luis lives in Madrid")), None)
+
+
+@given(st.binary(max_size=40), st.lists(st.binary(max_size=20), max_size=6), st.sets(st.integers(1, 6)))
+def test_rows_that_move_out_keep_their_bytes(after: bytes, inside: list[bytes], rows: set[int]) -> None:
+    block = b"\n".join([BEGIN.encode(), *(b"x".join(text.split()) for text in inside), END.encode()])
+    parts = memory_doc.split(b"mine\n" + block + b"\n" + after)
+    all_rows = (parts.block or b"").splitlines()
+    rows = {row for row in rows if row < len(all_rows) - 1}
+    moved = memory_doc.split(memory_doc.move_out(parts, rows))
+    assert moved.before == parts.before
+    assert (moved.block or b"").splitlines() == [row for n, row in enumerate(all_rows) if n not in rows]
+    below = b"".join(b"\n" + row for n, row in enumerate(all_rows) if n in rows)
+    assert moved.after == below + parts.after
 
 
 def test_only_untouched_lines_are_brought_up_to_date() -> None:

@@ -245,5 +245,17 @@ def test_nothing_promoted_still_says_what_held_the_best_back() -> None:
     }  # fmt: skip
 
 
+def test_what_no_room_is_left_for_is_told_so_whatever_it_is_worth() -> None:
+    others = [fact(n, line_length=100, incumbent=True) for n in range(4)]
+    long = [fact(10, line_length=900, pinned=True, incumbent=True), fact(11, line_length=900, incumbent=True)]
+    pinned = fact(12, line_length=900, pinned=True)
+    solved = plan([*others, *long, pinned], 500)
+    assert {d.id: d.reason for d in solved.decisions if d.rank is None} == dict.fromkeys(
+        (one.id for one in long), "there is no room for it"
+    )
+    assert {miss.reason for miss in solved.misses} == {"there is no room for it"}
+    assert "pinned" not in {d.reason for d in solved.decisions}
+
+
 def test_an_empty_scope_has_an_empty_plan() -> None:
     assert plan([]) == Plan(decisions=(), chosen=(), misses=(), characters=0, rejected={})

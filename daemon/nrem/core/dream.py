@@ -7,6 +7,7 @@ finish_sweep repeats the rest, with the same bytes and no second commit.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -22,9 +23,11 @@ from nrem.core.memory_file import Found
 from nrem.core.outcome import outcome
 from nrem.core.reflect import noted, reflect, sources
 from nrem.core.take_edits import take_edits
+from nrem.errors import NremError
 from nrem.model import By, Caller
 from nrem.policy import advice
 from nrem.policy.advice import Word
+from nrem.policy.block import Line
 from nrem.policy.naming import Tags
 from nrem.policy.projection import Decision, Plan, Verdict
 from nrem.policy.reflection import Reflection
@@ -53,10 +56,35 @@ def dream(dreamer: Dreamer, *, dry_run: bool = False, caller: Caller, clock: Clo
         found = look(dreamer)
         report = _decide(dreamer, found, now=clock.now()).report()
         return Dreamed(sweep=None, mode=mode, dry_run=True, outcome=outcome(dreamer, report))
-    finish_sweep(dreamer, clock=clock)
-    if not is_due(dreamer, now=clock.now()):
-        return Dreamed(sweep=None, mode=mode, note=NOTHING_NEW)
-    return _sweep(dreamer, mode, caller=caller, clock=clock)
+    try:
+        finish_sweep(dreamer, clock=clock)
+        if is_due(dreamer, now=clock.now()):
+            dreamed = _sweep(dreamer, mode, caller=caller, clock=clock)
+        else:
+            dreamed = Dreamed(sweep=None, mode=mode, note=NOTHING_NEW)
+    except NremError as error:
+        if error.code != "sweep_running":
+            _note_failure(dreamer, error, now=clock.now())
+        raise
+    _forget_failure(dreamer)
+    return dreamed
+
+
+def _note_failure(dreamer: Dreamer, error: NremError, *, now: int) -> None:
+    """Note why there was no sweep: nobody reads the answer of the one at night."""
+
+    def write(db: Connection) -> None:
+        sweeps.note_failure(db, scopes.get(db, dreamer.scope.name).number, error.message, error.hint, now=now)
+
+    with contextlib.suppress(NremError):  # what is told is the first error, also when the store takes nothing
+        dreamer.store.write(write)
+
+
+def _forget_failure(dreamer: Dreamer) -> None:
+    with dreamer.store.reading() as db:
+        failed = sweeps.failure(db, dreamer.scope.number)
+    if failed is not None:
+        dreamer.store.write(lambda db: sweeps.forget_failure(db, dreamer.scope.number))
 
 
 def is_due(dreamer: Dreamer, *, now: int) -> bool:
@@ -79,10 +107,7 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
     dreamer.store.write(begin)
     try:
         with dreamer.workspace.lock:  # a publish would bring lines up to date that are being compared
-            found = look(dreamer)
-            memory_file.keep_base(dreamer.store, scope, found)
-            if found.edits:
-                found = take_edits(dreamer, found, clock=clock)
+            found = take_edits(dreamer, clock=clock)
         decided = _decide(dreamer, found, now=now)
         if mode == "auto":
             advised = _advised(dreamer, decided, clock=clock)
@@ -95,6 +120,7 @@ def _sweep(dreamer: Dreamer, mode: str, *, caller: Caller, clock: Clock) -> Drea
         dreamer.store.write(lambda db: sweeps.give_up(db, scope.number, id))
         raise
     done = finish_sweep(dreamer, clock=clock)
+    report = done.report if done is not None else report
     with dreamer.store.reading() as db:
         waiting = tuple(proposal.id for proposal in promotions.open_proposals(db, scope.number))
     return Dreamed(
@@ -113,6 +139,8 @@ class _Decided:
     gathered: Gathered
     plan: Plan
     seen: Reflection
+    characters: int
+    """What the block will take."""
     names: Mapping[Tags, str] = field(default_factory=dict)
     """What a model calls themes."""
 
@@ -128,9 +156,10 @@ class _Decided:
             ],
             "rejected": dict(plan.rejected),
             "candidates": len(self.gathered.candidates),
-            "characters": plan.characters,
+            "characters": self.characters,
             "room": self.gathered.room.characters,
             "model": told,
+            "by_hand": dataclasses.asdict(self.gathered.found.by_hand),
             **noted(self.seen, self.names),
         }
 
@@ -138,7 +167,13 @@ class _Decided:
 def _decide(dreamer: Dreamer, found: Found, *, now: int) -> _Decided:
     gathered = gather(dreamer, found, now=now)
     _, plan = gathered.decide()
-    return _Decided(gathered=gathered, plan=plan, seen=reflect(dreamer, now=now))
+    characters = _size(dreamer, gathered, gathered.lines(plan.chosen))
+    return _Decided(gathered=gathered, plan=plan, seen=reflect(dreamer, now=now), characters=characters)
+
+
+def _size(dreamer: Dreamer, gathered: Gathered, lines: list[Line]) -> int:
+    """Return how many characters a block of these lines will take; the plan has an upper bound of it."""
+    return len(memory_file.render(gathered.found, lines, budget=dreamer.settings.dream.budget).decode())
 
 
 def _advised(dreamer: Dreamer, decided: _Decided, *, clock: Clock) -> Advised | None:
@@ -167,7 +202,7 @@ def _apply(
         for word in words:
             model_lines.put(db, number, _said(word, advised.model, id), by)
         told = _told(advised, words, names)
-    gathered, plan, report = decided.gathered, decided.plan, decided.report(told)
+    gathered, plan = decided.gathered, decided.plan
     counts = dict.fromkeys(_CHANGES, 0)
     for gone in gathered.gone:
         promotions.demote(db, number, gone, Grounds(sweep=id, reason=FORGOTTEN), by)
@@ -181,6 +216,8 @@ def _apply(
         elif decision.verdict is not Verdict.HOLD:
             promotions.demote(db, number, decision.id, grounds, by)
         counts[decision.verdict] += 1
+    lines = memory_file.lines(db, number, zone=dreamer.settings.time.zone)
+    report = dataclasses.replace(decided, characters=_size(dreamer, gathered, lines)).report(told)
     sweeps.apply(
         db,
         number,

@@ -26,6 +26,8 @@ class Dreamer:
 
 
 def look(dreamer: Dreamer) -> Found:
-    """Return what MEMORY.md has now."""
+    """Return what MEMORY.md has now; raise Conflict where that can't be read or isn't what people meant."""
     zone = dreamer.settings.time.zone
-    return memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope, zone=zone)
+    found = memory_file.look(dreamer.store, dreamer.workspace, dreamer.scope, zone=zone)
+    memory_file.check(found)
+    return found

@@ -10,17 +10,19 @@ import dataclasses
 
 from nrem.clock import Clock
 from nrem.core import memory_file
-from nrem.core.dreamer import Dreamer, look
+from nrem.core.dreamer import Dreamer
 from nrem.core.gather import digest
-from nrem.core.outcome import outcome
+from nrem.core.memory_file import Found
+from nrem.core.outcome import by_hand_of, outcome
 from nrem.core.publish import Reason, publish
 from nrem.core.take_edits import take_edits
 from nrem.errors import NotFound
 from nrem.policy import diary, memory_doc
-from nrem.policy.memory_doc import Parts
+from nrem.policy.memory_doc import PATH, Parts
 from nrem.store import commits, scopes, sweeps
 from nrem.store.driver import Connection
 from nrem.store.sweeps import Sweep
+from nrem.wire import ByHand
 from nrem.workspace.files import Files
 
 CAUSE = "dream"
@@ -33,30 +35,62 @@ def finish_sweep(dreamer: Dreamer, *, clock: Clock) -> Sweep | None:
             sweep = sweeps.find_applied(db, dreamer.scope.number)
         if sweep is None:
             return None
-        changed, parts = write_block(dreamer, clock=clock)
-        commit = None
-        if changed or sweep.promoted or sweep.demoted or sweep.superseded:
+        changed, found = write_block(dreamer, clock=clock)
+        if found.by_hand:
+            sweep = _note_by_hand(dreamer, sweep, found.by_hand)
+        has_news = changed or sweep.promoted or sweep.demoted or sweep.superseded or by_hand_of(sweep.report)
+        if has_news:
             _write_diary(dreamer, sweep)
+        commit = None
+        if has_news or not _is_committed(dreamer, found, now=clock.now()):
             note = f"+{sweep.promoted} -{sweep.demoted} ~{sweep.superseded}"
             commit = publish_lines(dreamer, note, sweep.id, since=sweep.started_at, now=clock.now())
-        return _note(dreamer, sweep, parts, commit, now=clock.now())
+        return _note(dreamer, sweep, found.parts, commit, now=clock.now())
 
 
-def write_block(dreamer: Dreamer, *, clock: Clock) -> tuple[bool, Parts]:
-    """Bring the block of MEMORY.md to what the ledger says; tell whether that changed it, and what it is."""
+def write_block(dreamer: Dreamer, *, clock: Clock) -> tuple[bool, Found]:
+    """Bring the block of MEMORY.md to what the ledger says; tell whether that changed it, and what is there.
+
+    What people did to it meanwhile is taken in first.
+    """
     store, workspace, scope = dreamer.store, dreamer.workspace, dreamer.scope
+    by_hand = ByHand()
     for _ in range(memory_file.TRIES):
-        found = look(dreamer)
-        if found.edits:
-            found = take_edits(dreamer, found, clock=clock)
+        found = take_edits(dreamer, clock=clock)
+        by_hand += found.by_hand
         with store.reading() as db:
             wanted = memory_file.lines(db, scope.number, zone=dreamer.settings.time.zone)
         block = memory_file.render(found, wanted, budget=dreamer.settings.dream.budget)
         if memory_file.put(store, workspace, scope, found, block):
-            if block == (found.parts.block or b""):
-                return False, found.parts
-            return True, memory_doc.split(found.parts.with_block(block))
+            changed = block != (found.parts.block or b"")
+            data = found.parts.with_block(block) if changed else found.data
+            parts = memory_doc.split(data or b"")
+            return changed, dataclasses.replace(found, data=data, parts=parts, by_hand=by_hand)
     raise memory_file.busy()
+
+
+def _note_by_hand(dreamer: Dreamer, sweep: Sweep, late: ByHand) -> Sweep:
+    """Note what people did to lines while the sweep ran, beside what it had taken in before."""
+    told = dataclasses.asdict(by_hand_of(sweep.report) + late)
+
+    def write(db: Connection) -> Sweep:
+        number = scopes.get(db, dreamer.scope.name).number
+        sweeps.note_by_hand(db, number, sweep.id, told)
+        return sweeps.get(db, number, sweep.id)
+
+    return dreamer.store.write(write)
+
+
+def _is_committed(dreamer: Dreamer, found: Found, *, now: int) -> bool:
+    """Tell whether git has MEMORY.md as it is; people may have changed what is no line, or only line ends."""
+    if not dreamer.settings.workspace.git:
+        return True
+    repository = dreamer.workspace.repository(now=now)
+    head = repository.head()
+    try:
+        return head is not None and repository.read(head, PATH) == found.data
+    except NotFound:
+        return found.data is None
 
 
 def publish_lines(dreamer: Dreamer, note: str, run: str, *, since: int, now: int) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from nrem.core import memory_file
@@ -12,6 +12,7 @@ from nrem.core.dreamer import Dreamer
 from nrem.core.memory_file import Found
 from nrem.model import Kind
 from nrem.policy import classic, dreaming, memory_doc, once_ever, projection, salience
+from nrem.policy.block import Line
 from nrem.policy.classic import Recalled
 from nrem.policy.dreaming import Candidate, Scores
 from nrem.policy.memory_doc import Parts
@@ -31,6 +32,7 @@ _SILENT = Signal(memory="")
 class Gathered:
     """What a sweep goes by."""
 
+    found: Found
     candidates: tuple[Candidate, ...]
     versions: dict[str, int]
     newest: int
@@ -45,8 +47,18 @@ class Gathered:
     """What a model said of lines, by memory."""
     texts: dict[str, str]
     """What the line of each candidate says."""
+    labels: Mapping[str, str]
+    """What each candidate is called in its line."""
     recalled: tuple[Recalled, ...] | None
     """What the profile classic goes by; None for the default one."""
+
+    def lines(self, ids: Collection[str]) -> list[Line]:
+        """Return the lines of these candidates."""
+        return [
+            Line(label=self.labels[c.id], text=self.texts[c.id], section=c.section)
+            for c in self.candidates
+            if c.id in ids
+        ]
 
     def decide(self) -> tuple[Scores, Plan]:
         """Return the scores and what is to become of each line."""
@@ -76,6 +88,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
     lines = _Lines(active=active, bars=bars, said=said, told_by=told_by, labels=labels)
     there = {m.id for m in material}
     return Gathered(
+        found=found,
         candidates=tuple(
             _candidate(m, known.get(m.id, _SILENT), texts[m.id], lines, now=now)
             for m in material
@@ -92,6 +105,7 @@ def gather(dreamer: Dreamer, found: Found, *, now: int) -> Gathered:
         read=read,
         said=said,
         texts=texts,
+        labels=labels,
         recalled=recalled,
         gone=tuple(sorted(active.keys() - there)),
     )

@@ -6,14 +6,17 @@ a crash in between, what nrem wrote is not taken for something that a person did
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspace
-from nrem.errors import Conflict, NotFound
+from nrem.errors import Conflict, Denied, InputError, NotFound
 from nrem.model import Memory, Scope
 from nrem.policy import memory_doc
-from nrem.policy.memory_doc import PATH, Edits, Line, Parts
+from nrem.policy.block import Line
+from nrem.policy.memory_doc import PATH, Edits, Parts
 from nrem.sections import Config
 from nrem.store import model_lines, promotions, scopes
 from nrem.store.database import Database
@@ -21,6 +24,7 @@ from nrem.store.driver import Connection
 from nrem.store.model_lines import ModelLine
 from nrem.store.promotions import Block, Promoted
 from nrem.store.sweeps import Material
+from nrem.wire import ByHand
 from nrem.workspace.files import Files
 
 TRIES = 5
@@ -33,6 +37,8 @@ class Found:
     data: bytes | None
     parts: Parts
     base: bytes
+    by_hand: ByHand = field(default_factory=ByHand)
+    """What of people's edits was taken in on the way here."""
 
     @property
     def edits(self) -> Edits:
@@ -43,7 +49,8 @@ def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> F
     """Return what MEMORY.md has now; raise NotFound when the whole workspace is gone."""
     workspace.check_there()
     try:
-        data = Files(workspace.root, managed=True).read(PATH)
+        with _named():
+            data = Files(workspace.root, managed=True).read(PATH)
     except NotFound:
         data = None
     parts = memory_doc.split(data or b"")
@@ -57,6 +64,31 @@ def look(store: Database, workspace: Workspace, scope: Scope, *, zone: str) -> F
         # Whether the last write came to pass is seen by which of the two the file is nearer to.
         base = min(known.intended, known.written, key=lambda block: _distance(block, parts.block))
     return Found(data=data, parts=parts, base=base)
+
+
+def check(found: Found) -> None:
+    """Raise Conflict where the block has what nobody meant to say: nothing of it is to be taken in."""
+    trouble = memory_doc.trouble(found.parts)
+    if trouble is not None:
+        number, what = trouble
+        raise Conflict(
+            f"{PATH}: line {number} {what}; nothing was changed",
+            hint="put it in order, save the file as UTF-8, and repeat",
+            code="memory_file",
+        )
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    """Say which file it is that cannot be read or written, and what to do about it."""
+    try:
+        yield
+    except (Denied, InputError) as error:
+        raise Conflict(
+            f"{PATH}: {error.message.removeprefix('path: ')}",
+            hint=f"{error.hint or 'move it away'}; where there is none, a sweep writes a new one",
+            code="memory_file",
+        ) from error
 
 
 def _distance(base: bytes, block: bytes | None) -> int:
@@ -76,6 +108,16 @@ def lines(db: Connection, scope: int, *, zone: str) -> list[Line]:
         )
         for memory in promotions.lines(db, scope)
     ]
+
+
+def line_of(db: Connection, scope: int, memory: Memory, *, zone: str) -> Line:
+    """Return the line that a memory has, or would have if it were promoted next."""
+    said = model_lines.holding(db, scope).get(memory.id)
+    return Line(
+        label=memory_doc.labels([*promotions.ever(db, scope), memory.id])[memory.id],
+        text=text_of(memory, said, zone=zone),
+        section=memory_doc.section_of(memory.category),
+    )
 
 
 def text_of(memory: Promoted | Material | Memory, said: ModelLine | None, *, zone: str) -> str:
@@ -108,19 +150,35 @@ def put(
     if found.base == to_be and block == (found.parts.block or b""):
         return True
     _note(store, scope, Block(written=found.base, intended=to_be))
-    if block != (found.parts.block or b""):
-        files = Files(workspace.root, managed=True)
-        try:
-            if not files.replace(PATH, found.parts.with_block(block), expected=found.data):
-                return False
-        except NotFound:  # it was removed just now
-            return False
+    if block != (found.parts.block or b"") and not _replace(workspace, found, found.parts.with_block(block)):
+        return False
     _note(store, scope, Block(written=to_be, intended=to_be))
     return True
 
 
+def move_out(workspace: Workspace, found: Found, rows: Collection[int]) -> Found | None:
+    """Put rows of the block below it, as they are; None, and nothing done, when the file is another now."""
+    if not rows:
+        return found
+    data = memory_doc.move_out(found.parts, rows)
+    if not _replace(workspace, found, data):
+        return None
+    return replace(found, data=data, parts=memory_doc.split(data))
+
+
+def _replace(workspace: Workspace, found: Found, data: bytes) -> bool:
+    try:
+        with _named():
+            return Files(workspace.root, managed=True).replace(PATH, data, expected=found.data)
+    except NotFound:  # it was removed just now
+        return False
+
+
 def keep_base(store: Database, scope: Scope, found: Found) -> None:
     """Note what edits are compared with before the ledger changes, if that was never noted."""
+    with store.reading() as db:
+        if promotions.block(db, scope.number) is not None:
+            return
 
     def write(db: Connection) -> None:
         number = scopes.get(db, scope.name).number

@@ -8,7 +8,17 @@ from typing import Any
 from nrem.core.dreamer import Dreamer
 from nrem.store import memories, model_lines, signals
 from nrem.store.model_lines import ModelLine
-from nrem.wire import LineChange, LineWorded, ModelAnswer, NearMiss, Outcome, PairSeen, ThemeSeen
+from nrem.wire import (
+    ByHand,
+    LineChange,
+    LineLeft,
+    LineWorded,
+    ModelAnswer,
+    NearMiss,
+    Outcome,
+    PairSeen,
+    ThemeSeen,
+)
 
 MOST_UNANSWERED = 5
 
@@ -37,6 +47,7 @@ def outcome(dreamer: Dreamer, report: dict[str, Any]) -> Outcome:
         characters=report.get("characters", 0),
         room=report.get("room", 0),
         model=_answer(report.get("model"), said),
+        by_hand=by_hand_of(report),
         themes=tuple(_theme(theme, texts, holds=holds) for theme, holds in zip(themes, named, strict=True)),
         conflicts=_pairs(conflicts, texts),
         repeats=_pairs(repeats, texts),
@@ -62,6 +73,13 @@ def _pairs(found: Sequence[dict[str, str]], texts: Mapping[str, str]) -> tuple[P
         for pair in found
         if texts.keys() >= set(pair.values())
     )
+
+
+def by_hand_of(report: Mapping[str, Any]) -> ByHand:
+    """Return what a report says of people's edits."""
+    told = report.get("by_hand", {})
+    left = tuple(LineLeft(**line) for line in told.get("left", ()))
+    return ByHand(**{**told, "left": left})
 
 
 def _answer(told: dict[str, Any] | None, said: Mapping[str, ModelLine]) -> ModelAnswer | None:

@@ -6,7 +6,10 @@ from nrem.core import consult
 from nrem.core.dream import NOTHING_NEW, OFF, is_due
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import gather
+from nrem.core.memory_file import Found
 from nrem.core.outcome import outcome
+from nrem.errors import Conflict
+from nrem.policy import memory_doc
 from nrem.policy.dreaming import DAY
 from nrem.store import memories, model_calls, model_lines, promotions, sweeps
 from nrem.store.sweeps import Sweep
@@ -35,22 +38,25 @@ def show_sweep(dreamer: Dreamer, id: str) -> SweepShown:
 def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
     """Return how an agent's dreaming stands, with those that almost have a line and what holds them back."""
     settings, scope = dreamer.settings, dreamer.scope.number
-    found = look(dreamer)
+    found, trouble = _looked(dreamer)
     gathered = gather(dreamer, found, now=now)
     _, plan = gathered.decide()
     with dreamer.store.reading() as db:
         last = sweeps.list_(db, scope, limit=1)
+        failed = sweeps.failure(db, scope)
         promoted_at = promotions.last_promoted_at(db, scope)
         lines = len(promotions.lines(db, scope))
         proposed = promotions.open_proposals(db, scope)
         misses = plan.misses[:MOST_MISSES]
         texts = memories.contents(db, scope, [*(m.id for m in misses), *(p.memory for p in proposed)])
         worded = sum(said.line is not None for said in model_lines.holding(db, scope).values())
-    due = settings.dream.mode != "off" and is_due(dreamer, now=now)
+    due = settings.dream.mode != "off" and (trouble is not None or is_due(dreamer, now=now))
     note = OFF if settings.dream.mode == "off" else NEVER if not last else DUE if due else NOTHING_NEW
+    note = trouble if due and trouble is not None else note
     return DreamStatus(
         mode=settings.dream.mode,
         last=_summary(last[0]) if last else None,
+        failure=failed,
         due=due,
         note=note,
         lines=lines,
@@ -71,6 +77,14 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
         ),
         model=_model_status(dreamer, lines=worded, now=now),
     )  # fmt: skip
+
+
+def _looked(dreamer: Dreamer) -> tuple[Found, str | None]:
+    """Return what MEMORY.md has now; where a sweep could not go by it, nothing, and why."""
+    try:
+        return look(dreamer), None
+    except Conflict as error:
+        return Found(data=None, parts=memory_doc.split(b""), base=b""), error.message
 
 
 def _model_status(dreamer: Dreamer, *, lines: int, now: int) -> ModelStatus | None:

@@ -7,38 +7,81 @@ finds out by itself whether it was done before, so that after a crash all of it 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
+from functools import partial
 
 from nrem.clock import Clock
-from nrem.core.dreamer import Dreamer
+from nrem.core import memory_file
+from nrem.core.dreamer import Dreamer, look
 from nrem.core.edit import edit, pin
-from nrem.core.memory_file import Found, accept
+from nrem.core.memory_file import Found
 from nrem.core.remember import remember
-from nrem.errors import Conflict, NotFound
+from nrem.errors import Conflict, InputError, NotFound
 from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
-from nrem.policy.memory_doc import Line
+from nrem.policy.block import Line
 from nrem.store import memories, model_lines, promotions, scopes
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds
-from nrem.wire import Draft, Edit
+from nrem.wire import ByHand, Draft, Edit, LineLeft
 
 OWNER = Caller(actor="owner", ingress="file")
 REMOVED = "a person removed its line"
 WRITTEN = "a person wrote its line"
+ASIDE = "is no line of a memory"
 
 
-def take_edits(dreamer: Dreamer, found: Found, *, clock: Clock) -> Found:
-    """Bring the memory in line with the block as people left it; raise what is wrong with a line."""
+def take_edits(dreamer: Dreamer, *, clock: Clock) -> Found:
+    """Bring the memory in line with the block as people left it; return the file as it is then.
+
+    What is no line, and a line that is refused, goes below the block as it is, and is named.
+    """
+    for _ in range(memory_file.TRIES):
+        found = look(dreamer)
+        memory_file.keep_base(dreamer.store, dreamer.scope, found)
+        if not found.edits:
+            return found
+        by_hand, rows = _take(dreamer, found, clock=clock)
+        moved = memory_file.move_out(dreamer.workspace, found, rows)
+        if moved is not None:
+            accepted = memory_file.accept(dreamer.store, dreamer.settings, dreamer.scope, moved)
+            return dataclasses.replace(accepted, by_hand=by_hand)
+    raise memory_file.busy()
+
+
+def _take(dreamer: Dreamer, found: Found, *, clock: Clock) -> tuple[ByHand, set[int]]:
+    """Do what the edits say; return what was done, and the rows of the block that are left to people."""
     edits = found.edits
     with dreamer.store.reading() as db:
         ids = promotions.by_label(db, dreamer.scope.number)
     for label in edits.removed:
         _remove(dreamer, ids.get(label, label), clock=clock)
-    for label, text in edits.changed.items():
-        _change(dreamer, ids.get(label, label), text, clock=clock)
-    for line in edits.added:
-        _add(dreamer, line, clock=clock)
-    return accept(dreamer.store, dreamer.settings, dreamer.scope, found)
+    changed = {
+        line.rows: _refusal(partial(_change, dreamer, ids.get(label, label), line.text, clock=clock))
+        for label, line in edits.changed.items()
+    }
+    added = {line.rows: _refusal(partial(_add, dreamer, line, clock=clock)) for line in edits.added}
+    refused = {rows: why for rows, why in {**changed, **added}.items() if why is not None}
+    left = {**dict.fromkeys((aside.rows for aside in edits.asides), ASIDE), **refused}
+    by_hand = ByHand(
+        removed=len(edits.removed),
+        edited=sum(why is None for why in changed.values()),
+        added=sum(why is None for why in added.values()),
+        left=tuple(
+            LineLeft(line=memory_doc.number_of(found.parts, rows.start), reason=why)
+            for rows, why in sorted(left.items(), key=lambda item: item[0].start)
+        ),
+    )
+    return by_hand, {row for rows in left for row in rows}
+
+
+def _refusal(step: Callable[[], None]) -> str | None:
+    """Do what one line asks for; return why that is not done. The other lines have no part in it."""
+    try:
+        step()
+    except (InputError, Conflict) as error:
+        return error.message.removeprefix(f"{error.field}: ")
+    return None
 
 
 def _remove(dreamer: Dreamer, id: str, *, clock: Clock) -> None:

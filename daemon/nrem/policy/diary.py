@@ -42,6 +42,7 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         f"{kept} {'line' if kept == 1 else 'lines'} stayed; the block has {report['characters']} of"
         f" {report['room']} characters, from {report['candidates']} candidates."
     ]
+    lines += [line for told in by_hand(report["by_hand"]) for line in ("", told)]
     for change, words in _WORDS.items():
         items = [_item(found) for found in report["changes"] if found["change"] == change]
         if items:
@@ -66,6 +67,16 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         lines += ["", "Asked and not answered:", ""]
         lines += [f"- {_cut(query)}" for query in report["unanswered"]]
     return lines
+
+
+def by_hand(taken: Mapping[str, Any]) -> list[str]:
+    """Tell what was taken in of people's edits, and what was not."""
+    numbers = [f"{taken[what]} {what}" for what in ("edited", "removed", "added") if taken[what]]
+    lines = [f"Lines that people changed: {', '.join(numbers)}."] if numbers else []
+    return lines + [
+        f"Line {left['line']} of {memory_doc.PATH} {left['reason']}; it is below the block now, unchanged."
+        for left in taken["left"]
+    ]
 
 
 def _theme(found: Mapping[str, Any]) -> str:

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
+from nrem.policy import block as blocks
+from nrem.policy.block import Aside, Line
 from nrem.policy.excerpt import excerpt
 
 PATH = "MEMORY.md"
@@ -37,9 +39,9 @@ LABEL = 8
 _SECTION_OF = {category: title for title, categories in SECTIONS.items() for category in categories}
 _LAST = list(SECTIONS)[-1]
 _BOM = b"\xef\xbb\xbf"
-_COMMENT = re.compile(r"\s*<!--\s*m:([0-9A-Za-z-]{1,64})\s*-->\s*$")
 _ANY_COMMENT = re.compile(r"[^\S\n]*<!--.*?-->", re.DOTALL)
-_ITEM = re.compile(r"(?:(?:[-*+]|\d+[.)])(?:\s+|$))?(.*)", re.DOTALL)
+_CONFLICT = re.compile(rb"(?:<{7}|>{7}) ")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _DELIMITER = re.compile(r"<(?=!-)|-(?=-!?>)")
 _JOINERS = "\u200c\u200d"  # without them, words of several scripts and many emoji fall apart
 _RELATIVE = re.compile(
@@ -53,15 +55,6 @@ _RELATIVE_HINTS = (
 )
 """One of these is in every text that the pattern matches."""
 _SAID = re.compile(r" \(said \d{4}-\d\d-\d\d\)$")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line of the block: what its memory is called there, and what it says."""
-
-    label: str | None
-    text: str
-    section: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +79,12 @@ class Edits:
     """What people did inside the block since it was written; lines that were there, by label."""
 
     removed: tuple[str, ...] = ()
-    changed: Mapping[str, str]
+    changed: Mapping[str, Line]
     added: tuple[Line, ...] = ()
+    asides: tuple[Aside, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.removed or self.changed or self.added)
+        return bool(self.removed or self.changed or self.added or self.asides)
 
 
 # The file
@@ -195,12 +189,6 @@ def labels(ids: Iterable[str]) -> dict[str, str]:
     return found
 
 
-def label_of(line: str) -> str | None:
-    """Return the label in a line's comment, if it has one."""
-    comment = _COMMENT.search(line)
-    return comment[1] if comment else None
-
-
 def line_length(text: str, label: str) -> int:
     """Return how many characters the line of a memory takes, with its line end."""
     return len(_item(text, label)) + 2
@@ -209,6 +197,14 @@ def line_length(text: str, label: str) -> int:
 def heading_lengths() -> dict[str, int]:
     """Return how many characters each heading takes, with the empty line before it."""
     return {title: len(f"## {title}") + 4 for title in SECTIONS}
+
+
+def length(lines: Sequence[Line]) -> int:
+    """Return how many characters a block of these lines takes at most."""
+    headings = heading_lengths()
+    sections = sum(headings[section] for section in {line.section for line in lines})
+    items = sum(line_length(line.text, line.label or "") for line in lines)
+    return MARKERS_LENGTH + sections + items if lines else 0
 
 
 MARKERS_LENGTH = len(BEGIN) + len(END) + 2
@@ -233,19 +229,8 @@ def _item(text: str, label: str | None) -> str:
 
 
 def parse(block: bytes | None) -> list[Line]:
-    """Return the lines of a block, also those that a person wrote; headings and empty lines are none."""
-    found, section = [], _LAST
-    for raw in (block or b"").splitlines()[1:-1]:
-        line = raw.decode(errors="replace").strip()
-        if line.startswith("#"):
-            section = line.lstrip("#").strip()
-            continue
-        comment = _COMMENT.search(line)
-        item = _ITEM.fullmatch(line[: comment.start()] if comment else line)
-        text = item[1].strip() if item else ""
-        if text or comment:
-            found.append(Line(label=comment[1] if comment else None, text=text, section=section))
-    return found
+    """Return the lines of a block, also those that a person wrote."""
+    return [found for found in blocks.read(block) if isinstance(found, Line)]
 
 
 # What people did to it
@@ -258,15 +243,18 @@ def compare(base: bytes | None, block: bytes | None) -> Edits:
     before = {line.label: line.text for line in parse(base) if line.label is not None}
     left = dict(before)
     by_text = {text: label for label, text in before.items()}
-    changed: dict[str, str] = {}
+    changed: dict[str, Line] = {}
     strange: list[Line] = []
-    for line in parse(block):
-        if line.label in left:
+    asides: list[Aside] = []
+    for line in blocks.read(block):
+        if isinstance(line, Aside):
+            asides.append(line)
+        elif line.label in left:
             old = left.pop(line.label)
             if not line.text:
                 left[line.label] = old
             elif line.text != old:
-                changed[line.label] = _SAID.sub("", line.text)
+                changed[line.label] = _undated(line)
         elif line.text:
             strange.append(line)
     added = []
@@ -275,8 +263,45 @@ def compare(base: bytes | None, block: bytes | None) -> Edits:
         if known in left:  # only its comment is gone
             del left[known]
         elif known is None:
-            added.append(Line(label=line.label, text=_SAID.sub("", line.text), section=line.section))
-    return Edits(removed=tuple(left), changed=changed, added=tuple(added))
+            added.append(_undated(line))
+    return Edits(removed=tuple(left), changed=changed, added=tuple(added), asides=tuple(asides))
+
+
+def _undated(line: Line) -> Line:
+    """Return a line without the day that the block shows, which is no part of the memory."""
+    return replace(line, text=_SAID.sub("", line.text))
+
+
+def move_out(parts: Parts, rows: Collection[int]) -> bytes:
+    """Return a file with these rows of its block below the block, as they are."""
+    inside, below = list[bytes](), list[bytes]()
+    for number, raw in enumerate((parts.block or b"").splitlines(keepends=True)):
+        (below if number in rows else inside).append(raw)
+    end = _newline(parts.before + (parts.block or b""))
+    return parts.before + b"".join((*inside, end, *below)).removesuffix(end) + parts.after
+
+
+def number_of(parts: Parts, row: int) -> int:
+    """Return the number that a row of the block has in the file, from 1."""
+    return len((parts.before + b"x").splitlines()) + row  # a mark of the encoding is no line of its own
+
+
+def trouble(parts: Parts) -> tuple[int, str] | None:
+    """Return the number of the first line of the block that nobody meant, and what is wrong with it."""
+    if parts.before.startswith(_UTF_16):
+        return 1, "is not UTF-8"
+    above = b"\n" + parts.before
+    begin = above.rfind(b"\n<<<<<<< ")
+    if begin > above.rfind(b"\n>>>>>>> ") and b"\n>>>>>>> " in parts.after:
+        return above.count(b"\n", 0, begin + 1), "is from a conflict of git"
+    for row, raw in enumerate((parts.block or b"").splitlines()):
+        if _CONFLICT.match(raw):
+            return number_of(parts, row), "is from a conflict of git"
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            return number_of(parts, row), "is not UTF-8"
+    return None
 
 
 def refresh(base: bytes | None, block: bytes, wanted: Mapping[str, str]) -> tuple[bytes, bytes]:

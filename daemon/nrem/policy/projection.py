@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nrem.model import Kind
 from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
@@ -27,6 +28,7 @@ LOSS = 0.25
 LEAST = 0.01
 """P below which a text tells too little for any line."""
 MISSES = 3
+NO_ROOM = "there is no room for it"
 
 
 class Verdict(StrEnum):
@@ -90,6 +92,13 @@ class Plan:
     """How many candidates that were looked at had no chance, by reason."""
 
 
+def worth(candidates: Sequence[Candidate], scores: Scores) -> NDArray[np.float64]:
+    """Return what the line of each candidate is worth for its length."""
+    lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
+    found: NDArray[np.float64] = scores.p / lengths**LENGTH_POWER
+    return found
+
+
 def solve(
     candidates: Sequence[Candidate], scores: Scores, *, room: Room, kinds: frozenset[Kind] = KINDS
 ) -> Plan:
@@ -129,9 +138,8 @@ class _Table:
             ]
         )
         self.against = {i: why for i, c in enumerate(candidates) if (why := self._obstacle(c, kinds))}
-        lengths = np.array([max(c.line_length, 1) for c in candidates], dtype=np.float64)
         boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
-        self.worth = scores.p / lengths**LENGTH_POWER
+        self.worth = worth(candidates, scores)
         self.values = self.worth * boost / (1 + (boost - 1) * scores.p)
         able = [i for i in range(len(candidates)) if i not in self.against]
         self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
@@ -275,7 +283,8 @@ def _decide(
     elif successor is not None:
         verdict, reason = Verdict.SUPERSEDE, why or f"{successor} says what is true now"
     else:
-        verdict, reason = Verdict.DEMOTE, why or "others are worth more for their length"
+        otherwise = NO_ROOM if _is_crowded_out(table, i) else "others are worth more for their length"
+        verdict, reason = Verdict.DEMOTE, why or otherwise
     return Decision(
         id=candidate.id,
         verdict=verdict,
@@ -284,6 +293,11 @@ def _decide(
         rank=rank,
         successor=successor,
     )
+
+
+def _is_crowded_out(table: _Table, i: int) -> bool:
+    """Tell whether a line has no room whatever it is worth: for a pinned one nothing else counts."""
+    return table.candidates[i].pinned or _length(table, [i]) > table.room.characters
 
 
 def _misses(table: _Table, filled: _Filled, against: Mapping[int, str]) -> tuple[Miss, ...]:
@@ -307,7 +321,9 @@ def _miss(table: _Table, i: int, bar: float, why: str | None) -> Miss:
         weakest = "used" if candidate.uses == 0 else "shown"
     wanted = bar * candidate.line_length**LENGTH_POWER
     lacks = 0.0
-    if why is None and wanted >= 1:
+    if why is None and _is_crowded_out(table, i):
+        why = NO_ROOM
+    elif why is None and wanted >= 1:
         why = "its line is too long for what it may be worth"
     elif why is None:
         lacks = max(math.log(max(wanted, 1e-9) / (1 - wanted)) - math.log(score.p / (1 - score.p)), 0.0)

@@ -141,6 +141,11 @@ def m015_every_missing_vector_is_pending(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M015)
 
 
+@steps()
+def m016_sweep_failures(db: sqlite_utils.Database) -> None:
+    _run(db, schema_changes.M016)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

@@ -313,3 +313,12 @@ select m.rowid, 0 from memories m
 where not exists (select 1 from vec_memories v where v.memory = m.rowid
     and v.embedder = (select value from store_meta where key = 'embedder'))
 """
+
+M016 = """
+create table sweep_failures (
+    scope integer primary key references scopes,
+    at integer not null,
+    error text not null,                      -- why the last try came to nothing; never a text of memories
+    hint text
+)
+"""

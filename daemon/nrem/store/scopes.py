@@ -135,6 +135,7 @@ def erase_step(db: Connection, scope: int) -> bool:
         ("model_lines", "memory_id"),
         ("proposals", "id"),
         ("sweeps", "id"),
+        ("sweep_failures", "rowid"),
         ("memory_blocks", "rowid"),
         ("recall_uses", "rowid"),
         ("recall_events", "rowid"),

@@ -11,6 +11,7 @@ from nrem.errors import Conflict, NotFound
 from nrem.model import Kind, Role, Scope, Trust
 from nrem.policy.reflection import Tagged
 from nrem.store.driver import Connection, Row
+from nrem.wire import SweepFailure
 
 LEASE_MILLIS = 600_000
 
@@ -83,6 +84,25 @@ def give_up(db: Connection, scope: int, id: str) -> None:
     db.execute("delete from sweeps where scope = ? and id = ? and state = 'running'", (scope, id))
 
 
+def note_failure(db: Connection, scope: int, error: str, hint: str | None, *, now: int) -> None:
+    """Note why the last try to sweep came to nothing."""
+    db.execute(
+        "insert or replace into sweep_failures (scope, at, error, hint) values (?, ?, ?, ?)",
+        (scope, now, error, hint),
+    )
+
+
+def forget_failure(db: Connection, scope: int) -> None:
+    """Note that the last try to sweep came to its end."""
+    db.execute("delete from sweep_failures where scope = ?", (scope,))
+
+
+def failure(db: Connection, scope: int) -> SweepFailure | None:
+    """Return when and why the last try to sweep came to nothing, if it did."""
+    row = db.execute("select at, error, hint from sweep_failures where scope = ?", (scope,)).fetchone()
+    return SweepFailure(at=row[0], error=row[1], hint=row[2]) if row else None
+
+
 def release(db: Connection) -> None:
     """Forget the sweeps that an earlier process began; those that it applied stay, to be published."""
     db.execute("delete from sweeps where state = 'running'")
@@ -109,6 +129,14 @@ def finish(db: Connection, scope: int, id: str, *, commit: str | None, digest: s
         "update sweeps set state = 'published', commit_id = ?, digest = ?, finished_at = ?"
         " where scope = ? and id = ?",
         (commit, digest, now, scope, id),
+    )
+
+
+def note_by_hand(db: Connection, scope: int, id: str, by_hand: dict[str, Any]) -> None:
+    """Note what people did to lines, also while the sweep ran."""
+    db.execute(
+        "update sweeps set report = json_set(report, '$.by_hand', json(?)) where scope = ? and id = ?",
+        (_json(by_hand), scope, id),
     )
 
 

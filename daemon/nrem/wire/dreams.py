@@ -117,6 +117,36 @@ class PairSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LineLeft:
+    """Text in the managed block that was not taken in, and stands below the block since."""
+
+    line: int
+    """The number that it had in MEMORY.md."""
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ByHand:
+    """What was taken in of people's edits in the managed block."""
+
+    edited: int = 0
+    removed: int = 0
+    added: int = 0
+    left: tuple[LineLeft, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.edited or self.removed or self.added or self.left)
+
+    def __add__(self, later: ByHand) -> ByHand:
+        return ByHand(
+            edited=self.edited + later.edited,
+            removed=self.removed + later.removed,
+            added=self.added + later.added,
+            left=(*self.left, *later.left),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
     """What a sweep decided."""
 
@@ -140,6 +170,7 @@ class Outcome:
     """Pairs of which the newer one holds."""
     repeats: tuple[PairSeen, ...] = ()
     """Pairs that say the same."""
+    by_hand: ByHand = ByHand()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,9 +242,20 @@ class ModelStatus:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SweepFailure:
+    """Why the last try to sweep came to nothing."""
+
+    at: Moment
+    error: str
+    hint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DreamStatus:
     mode: str
     last: SweepSummary | None
+    failure: SweepFailure | None
+    """None when the last try to sweep came to its end."""
     due: bool
     """Whether there is something that the last sweep did not see."""
     note: str
@@ -256,6 +298,7 @@ class ProposalDecided:
     id: str
     accepted: bool
     commit: str | None
+    by_hand: ByHand = ByHand()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -275,3 +318,4 @@ class Undone:
     """Memories whose lines came back."""
     left: tuple[LeftAlone, ...]
     commit: str | None
+    by_hand: ByHand = ByHand()

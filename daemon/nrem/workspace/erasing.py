@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from nrem.policy import memory_doc
+from nrem.policy import block, memory_doc
 from nrem.policy.chain import canonical
 from nrem.policy.erasing import ERASED, Needle
 from nrem.workspace import journal
@@ -15,6 +15,7 @@ RECALLS = ".nrem/recalls"
 MEMORY = "MEMORY.md"
 DIARY = "dreams"
 _BEGIN, _END = b"<!-- nrem:begin", b"<!-- nrem:end"
+_BEFORE_MARKER = b"\xef\xbb\xbf \t"
 
 
 def is_own(path: str) -> bool:
@@ -109,18 +110,30 @@ def _recall(recall: dict[str, Any], needle: Needle) -> dict[str, Any]:
 
 
 def _block(data: bytes, needle: Needle) -> bytes:
-    kept, inside = [], False
-    for line in data.splitlines(keepends=True):
-        inside = inside and not line.startswith(_END)
-        if not inside or not (_is_of(line, needle) or _tells(line, needle)):
+    kept, inside, wrapped = [], False, _wrapped(data, needle)
+    for number, line in enumerate(data.splitlines(keepends=True), 1):
+        marker = line.lstrip(_BEFORE_MARKER)
+        inside = inside and not marker.startswith(_END)
+        if not inside or not (_is_of(line, needle) or _tells(line, needle) or number in wrapped):
             kept.append(line)
-        inside = inside or line.startswith(_BEGIN)
+        inside = inside or marker.startswith(_BEGIN)
     return b"".join(kept)
+
+
+def _wrapped(data: bytes, needle: Needle) -> set[int]:
+    """Return the numbers of the rows of the memory's lines, over which an editor may have spread it."""
+    parts = memory_doc.split(data)
+    return {
+        memory_doc.number_of(parts, row)
+        for line in memory_doc.parse(parts.block)
+        if (needle.label is not None and line.label == needle.label) or needle.is_in(line.text)
+        for row in line.rows
+    }
 
 
 def _is_of(line: bytes, needle: Needle) -> bool:
     """Tell whether a line of MEMORY.md is the memory's, though a person may have changed what it says."""
-    return needle.label is not None and memory_doc.label_of(line.decode(errors="replace")) == needle.label
+    return needle.label is not None and block.label_of(line.decode(errors="replace")) == needle.label
 
 
 def _tells(line: bytes, needle: Needle) -> bool:

@@ -50,6 +50,23 @@ def test_status_tells_where_it_stands(nrem: Nrem, known: str) -> None:
     assert "the last came today" in said
 
 
+def test_what_people_changed_and_what_failed_is_said(nrem: Nrem, known: str, home: Path) -> None:
+    nrem("dream")
+    file = home / "workspaces/ana/MEMORY.md"
+    text = file.read_text()
+    file.write_text(text.replace("short", "long").replace("<!-- nrem:end -->", "---\n<!-- nrem:end -->"))
+    swept = nrem("dream").stdout
+    assert "Lines that people changed: 1 edited.\n" in swept
+    assert "Line 8 of MEMORY.md is no line of a memory; it is below the block now, unchanged.\n" in swept
+    assert "Committed " in swept
+    file.unlink()
+    file.mkdir()
+    assert "MEMORY.md: is a folder" in nrem("dream", exits=5).stderr
+    said = nrem("dream", "status").stdout
+    assert "Mode auto: MEMORY.md: is a folder.\nLast sweep " in said
+    assert ": MEMORY.md: is a folder\n  move it away; where there is none, a sweep writes a new one\n" in said
+
+
 @pytest.mark.rows(110)
 def test_explain_shows_terms_that_add_up(nrem: Nrem, answer: Answer, known: str) -> None:
     nrem("dream")

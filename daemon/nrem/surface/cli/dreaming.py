@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from nrem.policy import diary
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Group,
@@ -81,6 +82,10 @@ def status(agent: str | None, as_json: bool) -> None:
     if last is not None:
         changes = f"+{last['promoted']} -{last['demoted']} ~{last['superseded']}"
         click.echo(f"Last sweep {last['sweep']} at {when(last['started_at'])}: {changes}.")
+    failure = found["failure"]
+    if failure is not None:
+        hint = f"\n  {clean(failure['hint'])}" if failure["hint"] else ""
+        click.echo(f"The last try failed at {when(failure['at'])}: {clean(failure['error'])}{hint}")
     since = found["days_since_promotion"]
     ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
     ago = "none was ever promoted" if since is None else ago
@@ -175,6 +180,7 @@ def undo(sweep: str, agent: str | None, as_json: bool) -> None:
     click.echo(f"{count(removed, 'line', 'lines')} taken away, {count(restored, 'line', 'lines')} put back.")
     for left in undone["left"]:
         click.echo(f"Left as it is: {left['id']} ({left['reason']})", err=True)
+    _show_by_hand(undone)
 
 
 @dream_command.command("accept")
@@ -202,6 +208,7 @@ def _decide(operation: str, proposal: str, agent: str | None, *, as_json: bool) 
         show_json(decided)
         return
     click.echo(f"{'Accepted' if decided['accepted'] else 'Rejected'}: {decided['id']}.")
+    _show_by_hand(decided)
 
 
 def _show_outcome(outcome: dict[str, Any]) -> None:
@@ -213,6 +220,7 @@ def _show_outcome(outcome: dict[str, Any]) -> None:
         table("", "Score", "Memory", "Why", rows=rows)
     room = f"{outcome['characters']} of {outcome['room']} characters"
     click.echo(f"{count(outcome['kept'], 'line stays', 'lines stay')}; the block takes {room}.")
+    _show_by_hand(outcome)
     _show_answer(outcome["model"])
     _show_seen(outcome)
     _show_misses(outcome)
@@ -228,6 +236,11 @@ def _show_seen(outcome: dict[str, Any]) -> None:
         for pair in outcome[name]:
             both = f"{line(pair['older_text'], 60)} / {line(pair['newer_text'], 60)}"
             click.echo(f"{said}: {both} (m:{pair['older']}, m:{pair['newer']})")
+
+
+def _show_by_hand(found: dict[str, Any]) -> None:
+    for told in diary.by_hand(found["by_hand"]):
+        click.echo(told)
 
 
 def _show_answer(answer: dict[str, Any] | None) -> None:
