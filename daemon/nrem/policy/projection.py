@@ -13,8 +13,9 @@ from enum import StrEnum
 import numpy as np
 
 from nrem.model import Kind
+from nrem.policy.claims import Said, replaced
 from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
-from nrem.policy.likeness import ALIKE, Said, replaced, says_the_same, similarity, weigh
+from nrem.policy.likeness import ALIKE, says_the_same, similarity, weigh
 from nrem.policy.noise import noise
 
 LENGTH_POWER = 0.5
