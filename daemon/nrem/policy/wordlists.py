@@ -13,7 +13,11 @@ _SHORTENED = "".join(
     rf"(?<!\b{word}\.)"
     for word in ("Mr", "Dr", "Ms", "St", "No", "vs", "Mrs", "etc", r"e\.g", r"i\.e", "[A-Z]")
 )
-SENTENCE_END = re.compile(rf"(?<=[.!?\u2026]){_SHORTENED}\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+|\s(?=\[)")
+# What somebody does besides speaking, as "[shares a photo]"; any other bracket belongs to its sentence.
+_CAPTION = r"\[[a-z]+s [^\]\n]{1,500}\]\s*(?:\n|\Z)"
+SENTENCE_END = re.compile(
+    rf"(?<=[.!?\u2026]){_SHORTENED}\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+|\s(?={_CAPTION})"
+)
 
 
 def _words(text: str) -> frozenset[str]:
