@@ -877,4 +877,4 @@ def test_the_diary_names_what_contradicts(app: App, call: Call, clock: ManualClo
     call("remember", agent="ana", content="Luis lives in Lisbon")
     call("dream", agent="ana")
     [page] = (app.home / "workspaces" / "ana" / "dreams").rglob("*.md")
-    assert '"Luis lives in Madrid" no longer holds: "Luis lives in Lisbon"' in page.read_text()
+    assert '"Luis lives in Madrid" against the newer "Luis lives in Lisbon"' in page.read_text()

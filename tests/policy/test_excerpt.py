@@ -64,6 +64,23 @@ def test_a_short_text_and_a_text_without_any_telling_sentence_are_shown_whole() 
     assert excerpt(question) == question
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Please look first at the runbook [wiki/Deploy/Frankfurt] of Marta Ruiz before touching payments",
+        "The AWS key of the staging account of the team in Frankfurt is [redacted:aws-access-key-id]",
+        "Deploys need the approval of Marta and of the security team [see the handbook], before Friday noon",
+    ],
+)
+def test_a_bracket_does_not_end_a_sentence(text: str) -> None:
+    assert excerpt(text) == text
+
+
+def test_what_somebody_does_besides_speaking_is_a_part_of_its_own() -> None:
+    said = "We moved the Lisbon cluster to Frankfurt with Ana and Bob on Friday"
+    assert sentences(f"{said} [shares a photo of a server]") == [said, "[shares a photo of a server]"]
+
+
 @given(st.text(max_size=400))
 def test_it_is_made_of_sentences_in_order_but_for_their_openings(text: str) -> None:
     shown = excerpt(text)

@@ -130,6 +130,7 @@ def test_a_relative_date_gets_the_day_on_which_it_was_said() -> None:
 
 def test_categories_have_their_headings() -> None:
     assert memory_doc.section_of("preferences") == "Preferences"
+    assert memory_doc.section_of("decision") == memory_doc.section_of("adr") == "Decisions"
     assert memory_doc.section_of("anything") == "Notes"
     for section in memory_doc.SECTIONS:
         assert memory_doc.section_of(memory_doc.category_of(section)) == section

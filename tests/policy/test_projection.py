@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from candidates import NEWEST, NOISE, candidate
+from junk import JUNK
 from nrem.model import Kind
 from nrem.policy.dreaming import Candidate, score
 from nrem.policy.projection import Plan, Room, Verdict, solve
@@ -116,10 +117,10 @@ def test_of_equals_the_used_one_gets_the_line() -> None:
 
 
 def test_noise_gets_no_line_whatever_the_room_and_use() -> None:
-    noise = [candidate(str(i), text, uses=9, exposure=9.0) for i, text in enumerate(NOISE)]
+    noise = [candidate(str(i), text, uses=9, exposure=9.0) for i, text in enumerate([*NOISE, *JUNK])]
     solved = plan([*noise, fact(1)], 100_000)
     assert solved.chosen == ("0001",)
-    assert sum(solved.rejected.values()) == len(NOISE)
+    assert sum(solved.rejected.values()) == len(noise)
 
 
 @pytest.mark.rows(112)

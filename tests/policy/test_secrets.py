@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nrem.policy.secrets import CONFIGURED, RULES, Finding, Rule, lower, redact, scan, windows
+from worthy import WORTHY
 
 UPPER = string.ascii_uppercase + string.digits
 LOWER = string.ascii_lowercase + string.digits
@@ -147,6 +148,14 @@ SAMPLES: list[tuple[str, str, str, str]] = [
     ("assignment", "https://x.example.com/cb?token=", chars(20, LOWER), "&page=2"),
     ("assignment", "secret: https://docs.host.com/page?token=", chars(14), ""),
     ("assignment", 'passwd := "', "Summer" + "2024" + "Rocks", '"'),
+    ("secret-in-words", "The staging DB password is ", chars(14), ", says Ben"),
+    ("secret-in-words", "The password for the staging DB is now ", chars(14, seed=2), ""),
+    ("secret-in-words", "the db pass is ", "hunter2-" + "Xy77!qq", ""),
+    ("secret-in-words", "aws secret ", chars(40), ""),
+    ("secret-in-words", "Das Passwort f\u00fcr db2 ist ", chars(16, seed=3), ""),
+    ("secret-in-words", "La contrase\u00f1a de staging es ", chars(16, seed=4), ""),
+    ("secret-in-words", "Le mot de passe de la base est ", chars(16, seed=5), ""),
+    ("secret-in-words", "our API key is ", chars(32, seed=6), ""),
 ]
 
 PROSE = """\
@@ -216,6 +225,21 @@ Le mot de passe : voir la documentation interne
 Chapter 3.14.15 of the manual. No. Not Mr. Olsen. OK.
 The key-value store and the key-signing-party were fun.
 Room -us12 is free; the e-us1 region is not.
+my password is in the vault
+the secret is patience
+token is required
+The password is the same as the one for GitHub2Go.
+The token is valid for 30 days and 12 hours.
+The secret is base64url-encoded, the token is ES256-signed.
+The API key is kept in 1Password, vault Team-2.
+The password policy is 14 characters, one digit.
+The token is v2.14.3-beta1 of the parser.
+A secret commit 9fceb02d0ae598e95dc970b74767f19372d61af8 was reverted.
+The access key is on the ring of building B12.
+Das Passwort ist im Tresor, Fach 12.
+La clave es tener paciencia; la contraseña es secreta.
+Secret Santa2026 is on 12 December; the pass is valid until 2027.
+The token is AccessTokenV2Provider in the new module.
 [redacted:openai] was here, and password=[redacted:assignment] too.
 postgres://app:[redacted:url-password]@db/main
 """.splitlines()
@@ -273,7 +297,7 @@ def test_every_rule_has_a_sample_and_a_name_of_its_own() -> None:
     assert set(ids) == {rule for rule, *_ in SAMPLES}
 
 
-@pytest.mark.parametrize("line", PROSE)
+@pytest.mark.parametrize("line", [*PROSE, *WORTHY])
 def test_ordinary_text_holds_no_secret(line: str) -> None:
     assert scan(line) == []
 

@@ -58,7 +58,7 @@ def _section(report: Mapping[str, Any]) -> list[str]:
         lines += [f"- {count}: {reason}" for reason, count in sorted(report["rejected"].items())]
     for title, items in (
         ("Themes", list(map(_theme, report["themes"]))),
-        ("One of two does not hold", [_pair(found, "no longer holds:") for found in report["conflicts"]]),
+        ("Not both hold as they are", [_pair(found, "against the newer") for found in report["conflicts"]]),
         ("Said twice", [_pair(found, "and") for found in report["repeats"]]),
     ):
         if items:

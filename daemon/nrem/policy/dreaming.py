@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nrem.model import Kind, Role
 from nrem.policy import prior
 
-VERSION = 3
+VERSION = 4
 """Raised with every change of what it returns."""
 
 KINDS = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.CONVERSATION})

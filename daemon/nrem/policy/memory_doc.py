@@ -27,6 +27,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
     "Identity": ("identity", "user", "person", "people", "profile", "contact", "contacts", "family"),
     "Preferences": ("preferences", "preference", "likes", "style", "feedback"),
     "Rules": ("rules", "rule", "policy", "policies", "constraints", "security"),
+    "Decisions": ("decisions", "decision", "adr"),
     "Projects": ("projects", "project", "work", "code", "architecture", "reference"),
     "Open loops": ("open_loops", "open_loop", "todo", "plans", "plan", "goals", "tasks"),
     "Notes": (),

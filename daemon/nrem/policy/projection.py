@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nrem.model import Kind
+from nrem.policy.claims import Said, replaced
 from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
-from nrem.policy.likeness import ALIKE, Said, replaced, says_the_same, similarity, weigh
+from nrem.policy.likeness import ALIKE, says_the_same, similarity, weigh
 from nrem.policy.noise import noise
 
 LENGTH_POWER = 0.5
@@ -25,8 +26,8 @@ INCUMBENCY = 1.15
 way, however often others are used."""
 LOSS = 0.25
 """The share of lines that may leave in one sweep because others are worth more."""
-LEAST = 0.01
-"""P below which a text tells too little for any line."""
+LEAST = 0.03
+"""P below which a text tells too little for any line: half of what one without any feature has."""
 MISSES = 3
 NO_ROOM = "there is no room for it"
 

@@ -9,7 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from nrem.policy.likeness import Said, near_duplicates, replaced, similarity, weigh
+from nrem.policy.claims import Said, contradicted
+from nrem.policy.likeness import near_duplicates, similarity, weigh
 from nrem.policy.prior import count
 
 THEMES = 5
@@ -57,7 +58,7 @@ class Pair:
 class Reflection:
     themes: tuple[Theme, ...]
     conflicts: tuple[Pair, ...]
-    """Two that give one thing different values; the newer one holds."""
+    """Two that give one thing different values; what else the older one says may hold."""
     repeats: tuple[Pair, ...]
     """Two that say the same."""
 
@@ -66,7 +67,7 @@ def reflect(memories: Sequence[Tagged]) -> Reflection:
     """Return what is to be noticed of some memories, given with the newest first."""
     rarities = count([memory.text for memory in memories]).rarities()
     said = [Said(id=memory.id, text=memory.text, at=memory.at) for memory in memories]
-    conflicts = [Pair(older=older, newer=newer) for older, newer in replaced(said).items()]
+    conflicts = [Pair(older=older, newer=newer) for older, newer in contradicted(said).items()]
     repeats = near_duplicates([memory.text for memory in memories], rarities, most=MOST_PAIRS)
     return Reflection(
         themes=_themes(memories, rarities),

@@ -292,6 +292,27 @@ RULES: tuple[Rule, ...] = (
         prose=True,
         digits=True,
     ),
+    Rule(
+        id="secret-in-words",
+        keywords=(
+            *("password", "passwd", "passphrase", "pwd", "pass ", "secret", "token", "credential"),
+            *("api key", "api-key", "apikey", "access key", "private key"),
+            *("passwort", "kennwort", "contrase", "clave", "mot de passe"),
+        ),
+        # "The password of staging is ..."; without a verb only what is long and follows at once.
+        # Names of versions and algorithms have no capital or sign among small letters.
+        pattern=re.compile(
+            r"(?<![A-Za-z])(?i:password|passwd|passphrase|pwd|pass|secret|token|credential"
+            r"|(?:api|access|private)[ -]?key|passwort|kennwort|contrase[^\s]{1,6}a|clave|mot de passe)"
+            r"(?:(?:\s{1,2}[^\s:=\"'`]{1,24}+){0,4}?\s{1,2}(?i:is|was|ist|lautet|es|est)(?i:\s{1,2}now)?\s{1,2}"
+            r"[\"'`]?(?=[^\s]{0,255}[A-Z!@#$%^&*+~])(?=[^\s]{0,255}[a-z])([A-Za-z0-9_+/=.~!@#$%^&*?:-]{10,256}+)"
+            r"|(?i:\s{1,2}key)?\s{1,2}[\"'`]?(?=[^\s]{0,255}[A-Z])(?=[^\s]{0,255}[a-z])"
+            r"([A-Za-z0-9/+=_-]{20,256}+))"
+        ),
+        entropy=3.0,
+        prose=True,
+        digits=True,
+    ),
 )
 
 _KEYWORDS = tuple((keyword, rule) for rule in RULES for keyword in rule.keywords)

@@ -13,7 +13,11 @@ _SHORTENED = "".join(
     rf"(?<!\b{word}\.)"
     for word in ("Mr", "Dr", "Ms", "St", "No", "vs", "Mrs", "etc", r"e\.g", r"i\.e", "[A-Z]")
 )
-SENTENCE_END = re.compile(rf"(?<=[.!?\u2026]){_SHORTENED}\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+|\s(?=\[)")
+# What somebody does besides speaking, as "[shares a photo]"; any other bracket belongs to its sentence.
+_CAPTION = r"\[[a-z]+s [^\]\n]{1,500}\]\s*(?:\n|\Z)"
+SENTENCE_END = re.compile(
+    rf"(?<=[.!?\u2026]){_SHORTENED}\s+|(?<=[\u3002\uff01\uff1f])\s*|\n+|\s(?={_CAPTION})"
+)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -93,6 +97,28 @@ OPENER = re.compile(
 
 EMPTY = SMALL_TALK | _FILLER
 """Words that tell nothing by themselves."""
+
+ACKNOWLEDGEMENTS = EMPTY | _words(
+    """
+    tomorrow today later tonight asap question idea point worked works working helped fixed check checking
+    quickly quick try trying trust moment second sec minute brb afk cu bb np nvm lgtm wfm ttyl omg pls plz
+    ya yea ah hmm hm mhm huh oops sup same here's though already still perfectly solved tested confirmed
+    confirm approved received copy alles klar mache mach ich gut super toll perfekt prima danke dank
+    vielen schön bitte gern gerne genau stimmt passt einverstanden verstanden okay ja nein nö doch morgen
+    gleich dann wird gemacht erledigt fertig melde mich bis bald tschüss hallo hi guten tag abend das ist
+    sehr wir sehen uns kein keine problem ach so na und mir dir es ok schau schaue kurz nach geht's wie
+    viele grüße servus moin vale gracias muchas perfecto claro listo bien muy buenos días buenas tardes
+    noches hola adiós hasta luego mañana pronto de acuerdo entendido genial estupendo sí si no hay
+    problema por supuesto nada ya lo hago voy a hacerlo me parece qué tal hecho eso es está un momento
+    enseguida dale merci beaucoup d'accord parfait bien sûr oui non très compris entendu salut bonjour
+    bonsoir au revoir à demain plus tard tout de suite je fais ça c'est bon fait pas souci super génial
+    voilà ok on y va un instant ça marche va vous le m'en occupe grazie mille perfetto va bene certo
+    capito ciao sì obrigado obrigada perfeito tudo bem certo combinado valeu beleza bedankt dank je wel
+    prima goed doe tack så mycket bra tak mange dziękuję dzięki dobrze tamam teşekkürler спасибо хорошо
+    понял поняла ок да нет отлично ладно
+    """
+)
+"""What a text is made of that only says that another one was heard, in the languages of many users."""
 
 # Frequent words that English does not have, or not so often.
 _FOREIGN = _words(
