@@ -49,7 +49,7 @@ _TIED = (
     *(re.compile(rf"(?<!{_LETTER}){_LETTER}++(?:(?:{tie}){_LETTER}++)+") for tie in (_IN_NAMES, _IN_PATHS)),
 )
 _TIE = re.compile(_IN_PATHS)
-_TIE_INSIDE = re.compile(rf"\S(?:{_IN_PATHS})\S")  # most texts have none
+_MAYBE_TIED = re.compile(r"[._:/\\@\u2010-]\S")  # most texts have none
 _BETWEEN_DIGITS = re.compile(rf"(?<=\d)(?:{_IN_PATHS})(?=\d)")
 _DOT = "\ua78f"
 """A letter that looks like a dot and stands for a tie between digits: 1.2.3 is neither 123 nor 12.3."""
@@ -119,7 +119,6 @@ _IRREGULAR = {
 # A word is stemmed by its script alone, so that a memory and a question get the same term whatever language
 # the text around it is in.
 _STEMMERS = (
-    ("english", re.compile(r"[\x00-\x7f]+")),
     ("russian", re.compile("[\u0400-\u052f]+")),
     ("greek", re.compile("[\u0370-\u03ff]+")),
     ("arabic", re.compile("[\u0620-\u06ff]+")),
@@ -208,7 +207,7 @@ def _terms(text: str, *, single_characters: bool) -> list[str]:
 def _tied(text: str) -> list[str]:
     """Join what is tied: the number in it, the name, the whole path or address."""
     folded = fold(_POSSESSIVE.sub("", text))
-    if not _TIE_INSIDE.search(folded):
+    if not _MAYBE_TIED.search(folded):
         return []
     kept = folded.translate(_words_and_ties)
     spans = dict.fromkeys(match.span() for pattern in _TIED for match in pattern.finditer(kept))
@@ -252,14 +251,18 @@ def _split_scripts(word: str, single_characters: bool) -> Iterator[str]:
 def stem(word: str) -> str:
     """Return what a folded word is looked up by."""
     word = _IRREGULAR.get(word, word)
-    for language, script in _STEMMERS:
-        if script.fullmatch(word):
-            stemmed: str = _stemmer(language).stemWord(word)
-            return (stemmed or word)[:LONGEST]
-    return word[:LONGEST]
+    language = "english" if word.isascii() else _language(word)
+    stemmed: str = _stemmer(language).stemWord(word) if language else word
+    return (stemmed or word)[:LONGEST]
+
+
+def _language(word: str) -> str | None:
+    return next((language for language, script in _STEMMERS if script.fullmatch(word)), None)
 
 
 def _stemmer(language: str) -> Stemmer.Stemmer:
-    if not hasattr(_local, language):
-        setattr(_local, language, Stemmer.Stemmer(language))
-    return getattr(_local, language)
+    stemmer = getattr(_local, language, None)
+    if stemmer is None:
+        stemmer = Stemmer.Stemmer(language)
+        setattr(_local, language, stemmer)
+    return stemmer
