@@ -156,7 +156,7 @@ def test_filters_that_exclude_each_other_are_refused(
     [
         ("kinds", ["relationship"]),
         ("kinds", "episodic"),
-        ("before", "yesterday"),
+        ("before", "someday"),
         ("pinned", "yes"),
         ("dry_run", 1),
         ("limit", 5),

@@ -160,7 +160,7 @@ def test_standard_input_must_be_text(nrem: Nrem, refusal: Refusal, ana: str) -> 
         (["x", "--data", "[1]"], "data"),
         (["x", "--metadata", '{"a": NaN}'], "metadata"),
         (["x", "--metadata", "[" * 100_000], "metadata"),
-        (["x", "--created-at", "yesterday"], "created_at"),
+        (["x", "--created-at", "someday"], "created_at"),
         (["x", "--expires-at", "1969-12-31"], "expires_at"),
         (["x", "--tag", " "], "tags[0]"),
         (["x", "--session", "s" * 513], "session"),

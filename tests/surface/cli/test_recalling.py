@@ -244,7 +244,7 @@ def test_an_empty_question_is_refused(nrem: Nrem, refusal: Refusal, ana: str, st
         (["--budget", "0"], "budget"),
         (["--threshold", "2"], "threshold"),
         (["--threshold", "nan"], "threshold"),
-        (["--asked-at", "yesterday"], "asked_at"),
+        (["--asked-at", "someday"], "asked_at"),
         (["--metadata", "7"], "metadata"),
         (["--session", ""], "session"),
     ],
