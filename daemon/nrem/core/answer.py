@@ -159,7 +159,7 @@ def _find(
         cosines = None
         if asked.vector is not None and matrix.embedder is not None:
             cosines = matrix.cosines(db, asked.vector)
-        if asked.mode is not Mode.KEYWORD and _none_has_one(matrix, cosines):
+        if asked.mode is not Mode.KEYWORD and matrix.lacks_vectors():
             asked, cosines = _by_words(asked, "no memory has a vector yet"), None
         question = ranking.Question(
             terms=_terms(db, matrix, counted),
@@ -294,14 +294,6 @@ def _with_vector(asked: Asked, embedder: Embedder, wanted: Embeddings, text: str
     if packed is None:
         return _by_words(asked, f"{embedder.identity} gave no usable vector for the question")
     return replace(asked, vector=unpack(packed))
-
-
-def _none_has_one(matrix: Matrix, cosines: NDArray[np.float32] | None) -> bool:
-    """Tell whether there are memories, and none of them has a vector."""
-    if cosines is None:
-        return matrix.count > matrix.dead
-    live = matrix.alive[: matrix.count]
-    return bool(live.any()) and not np.isfinite(cosines[live]).any()
 
 
 def _by_words(asked: Asked, problem: str) -> Asked:

@@ -152,6 +152,10 @@ class Matrix:
             self._usual = self.alive[:n] & ~np.isin(self.kinds[:n], ONLY_WHEN_ASKED)
         return self._usual.copy()
 
+    def lacks_vectors(self) -> bool:
+        """Tell whether there are rows, and none of them has a vector."""
+        return self.count > self.dead and not self.has_vector[: self.count].any()
+
     def years(self) -> tuple[int, ...]:
         """Return the years in which live rows were created; a row near midnight may count for both."""
         created = self.created[: self.count][self.alive[: self.count]]
