@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nrem.policy.secrets import CONFIGURED, RULES, Finding, Rule, lower, redact, scan, windows
+from nrem.policy.secret_rules import RULES, Rule
+from nrem.policy.secrets import CONFIGURED, Finding, lower, redact, scan, windows
 from worthy import WORTHY
 
 UPPER = string.ascii_uppercase + string.digits

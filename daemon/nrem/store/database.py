@@ -289,22 +289,16 @@ class Database:
     def _checkpoint(self) -> None:
         if self._truncate_asked:
             self._truncate_wal()
-            self._truncate_asked = (
-                self._wal_size() > 0
-            )  # a reader may be in the way: then after the next group
+            # A reader may be in the way: then after the next group.
+            self._truncate_asked = self._wal_size() > 0
             return
         size = self._wal_size()
-        if size < self._next_checkpoint:
-            return
-        self._run_checkpoint("truncate" if size > TRUNCATE_OVER else "passive")
-        # A reset WAL keeps its file size, so the next one is due when it has grown past what it is now.
-        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
+        if size >= self._next_checkpoint:
+            self._run_checkpoint("truncate" if size > TRUNCATE_OVER else "passive")
 
     def _truncate_wal(self) -> None:
-        if self._wal_size() == 0:
-            return
-        self._run_checkpoint("truncate")
-        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
+        if self._wal_size() > 0:
+            self._run_checkpoint("truncate")
 
     def _run_checkpoint(self, how: str) -> None:
         """Copy the WAL into the file. What fails here is in the WAL, safe, and tried again later."""
@@ -315,6 +309,8 @@ class Database:
         except driver.Error as error:
             log.warning("checkpoint failed: %s", error)
         db.execute("pragma busy_timeout = 5000")
+        # A reset WAL keeps its file size, so the next one is due when it has grown past what it is now.
+        self._next_checkpoint = self._wal_size() + CHECKPOINT_EVERY
 
     def _wal_size(self) -> int:
         try:
