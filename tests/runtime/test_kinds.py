@@ -84,3 +84,17 @@ def test_the_time_is_that_of_the_zone() -> None:
     )
     assert isinstance(planned, Cron)
     assert (planned.expression, ZoneInfo(planned.zone)) == ("5 23 * * *", ZoneInfo("Europe/Madrid"))
+
+
+@pytest.mark.rows(88)
+@pytest.mark.parametrize(("missed", "sweeps"), [("latest_only", 1), ("skip", 0)])
+def test_nights_without_the_daemon_are_treated_as_the_agent_wants(
+    app: App, call: Call, clock: ManualClock, night: tuple[Scheduler, Worker], missed: str, sweeps: int
+) -> None:
+    scheduler, worker = night
+    call("set_agent_config", agent="ana", config={"dream": {"missed": missed}}, message="x")
+    call("remember", agent="ana", content="Luis prefers Spanish and short replies", pinned=True)
+    clock.advance(days=3)
+    scheduler.tick(clock.now())
+    work_off(worker)
+    assert len(call("list_sweeps", agent="ana")["sweeps"]) == sweeps

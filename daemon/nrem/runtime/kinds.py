@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nrem.core.prune import prune
 from nrem.model import Caller, Scope
-from nrem.policy.schedule import Cron, Schedule
+from nrem.policy.schedule import Cron, Missed, Schedule
 from nrem.runtime.app import App
 from nrem.sections import Config
 from nrem.store import events
@@ -53,7 +53,8 @@ def _nightly(settings: Config) -> Schedule | None:
     if settings.dream.mode == "off" or settings.dream.at == "never":
         return None
     hour, minute = settings.dream.at.split(":")
-    return Cron(expression=f"{int(minute)} {int(hour)} * * *", zone=settings.time.zone)
+    expression = f"{int(minute)} {int(hour)} * * *"
+    return Cron(expression=expression, zone=settings.time.zone, missed=Missed(settings.dream.missed))
 
 
 def _prune(app: App, work: Work) -> None:
