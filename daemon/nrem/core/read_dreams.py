@@ -7,8 +7,9 @@ from nrem.core.dream import NOTHING_NEW, OFF, is_due
 from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import gather
 from nrem.core.outcome import outcome
+from nrem.model import iso
 from nrem.policy.dreaming import DAY
-from nrem.store import memories, model_calls, model_lines, promotions, sweeps
+from nrem.store import jobs, memories, model_calls, model_lines, promotions, sweeps
 from nrem.store.sweeps import Sweep
 from nrem.wire import DreamStatus, ModelStatus, NearMiss, ProposalShown, SweepShown, SweepSummary
 from nrem.wire import Sweeps as ListedSweeps
@@ -16,6 +17,9 @@ from nrem.wire import Sweeps as ListedSweeps
 MOST_MISSES = 3
 DUE = "something happened since the last sweep; nrem dream looks at it"
 NEVER = "there was no sweep yet; nrem dream makes one"
+BUSY = "the sweep is postponed since {} because the agent is busy; nrem dream makes it now"
+JOB = "dream"
+"""The kind of the jobs that sweep by themselves."""
 
 
 def list_sweeps(dreamer: Dreamer, *, limit: int) -> ListedSweeps:
@@ -40,6 +44,7 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
     _, plan = gathered.decide()
     with dreamer.store.reading() as db:
         last = sweeps.list_(db, scope, limit=1)
+        postponed = jobs.postponed_since(db, scope, JOB)
         promoted_at = promotions.last_promoted_at(db, scope)
         lines = len(promotions.lines(db, scope))
         proposed = promotions.open_proposals(db, scope)
@@ -47,12 +52,18 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
         texts = memories.contents(db, scope, [*(m.id for m in misses), *(p.memory for p in proposed)])
         worded = sum(said.line is not None for said in model_lines.holding(db, scope).values())
     due = settings.dream.mode != "off" and is_due(dreamer, now=now)
-    note = OFF if settings.dream.mode == "off" else NEVER if not last else DUE if due else NOTHING_NEW
+    if not due:
+        note, postponed = OFF if settings.dream.mode == "off" else NOTHING_NEW, None
+    elif postponed is not None:
+        note = BUSY.format(iso(postponed))
+    else:
+        note = DUE if last else NEVER
     return DreamStatus(
         mode=settings.dream.mode,
         last=_summary(last[0]) if last else None,
         due=due,
         note=note,
+        postponed_since=postponed,
         lines=lines,
         characters=len((found.parts.block or b"").decode(errors="replace")),
         room=gathered.room.characters,

@@ -141,6 +141,12 @@ def m015_every_missing_vector_is_pending(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M015)
 
 
+@steps()
+def m016_jobs_first_due(db: sqlite_utils.Database) -> None:
+    """A job that has to wait is due later and later."""
+    _run(db, schema_changes.M016)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

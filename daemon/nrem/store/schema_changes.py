@@ -313,3 +313,9 @@ select m.rowid, 0 from memories m
 where not exists (select 1 from vec_memories v where v.memory = m.rowid
     and v.embedder = (select value from store_meta where key = 'embedder'))
 """
+
+M016 = """
+alter table jobs add column first_due_at integer not null default 0;
+
+update jobs set first_due_at = min(due_at, created_at)
+"""

@@ -218,6 +218,8 @@ class DreamStatus:
     """Whether there is something that the last sweep did not see."""
     note: str
     """Why a sweep would or would not do something now."""
+    postponed_since: Moment | None
+    """When tonight's sweep was due that waits until the agent is idle."""
     lines: int
     characters: int
     room: int
