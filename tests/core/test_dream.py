@@ -677,6 +677,38 @@ def test_undo_restores_the_bytes_of_the_file(call: Call, file: Path) -> None:
     assert file.read_bytes() == before
 
 
+# What looks wrong
+
+
+def test_sweeps_that_change_nothing_although_memories_come_are_told(call: Call, clock: ManualClock) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    for day in range(7):
+        assert call("dream_status", agent="ana")["alarm"] is None
+        clock.advance(days=1)
+        call("remember", agent="ana", kind="episodic", content=f"it is day {day}")  # of a kind without lines
+        assert call("dream", agent="ana")["commit"] is None
+    assert call("dream_status", agent="ana")["alarm"] == (
+        "the last 7 sweeps changed no line, although memories were written between them"
+    )
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025", pinned=True)
+    call("dream", agent="ana")
+    assert call("dream_status", agent="ana")["alarm"] is None
+
+
+def test_sweeps_that_had_only_recalls_to_go_by_are_no_alarm(app: App, call: Call, clock: ManualClock) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    for _ in range(8):
+        clock.advance(days=1)
+        call("recall", agent="ana", query="where does Luis live?")
+        app.store.write(lambda db: None)  # the record of the recall comes before
+        call("dream", agent="ana")
+    assert len(call("list_sweeps", agent="ana")["sweeps"]) > 7
+    assert call("dream_status", agent="ana")["alarm"] is None
+
+
 # Proposals
 
 

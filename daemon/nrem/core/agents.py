@@ -159,7 +159,7 @@ def set_config(
 ) -> AgentConfig:
     """Check an agent's configuration and record it as the next version; only a trusted caller may.
 
-    It says what is kept, what is redacted and whether anything is promoted: what text of others must not decide.
+    It says what is kept, redacted and promoted: not for those to decide whose text is not trusted.
     """
     if caller.trust is not Trust.TRUSTED:
         raise Denied(

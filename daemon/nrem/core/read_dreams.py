@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from nrem.core import consult
 from nrem.core.dream import NOTHING_NEW, OFF, is_due
 from nrem.core.dreamer import Dreamer, look
@@ -18,6 +20,8 @@ MOST_MISSES = 3
 DUE = "something happened since the last sweep; nrem dream looks at it"
 NEVER = "there was no sweep yet; nrem dream makes one"
 BUSY = "the sweep is postponed since {} because the agent is busy; nrem dream makes it now"
+ALARM_AFTER = 7
+ALARM = f"the last {ALARM_AFTER} sweeps changed no line, although memories were written between them"
 JOB = "dream"
 """The kind of the jobs that sweep by themselves."""
 
@@ -43,7 +47,7 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
     gathered = gather(dreamer, found, now=now)
     _, plan = gathered.decide()
     with dreamer.store.reading() as db:
-        last = sweeps.list_(db, scope, limit=1)
+        last = sweeps.list_(db, scope, limit=ALARM_AFTER)
         postponed = jobs.postponed_since(db, scope, JOB)
         promoted_at = promotions.last_promoted_at(db, scope)
         lines = len(promotions.lines(db, scope))
@@ -64,6 +68,7 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
         due=due,
         note=note,
         postponed_since=postponed,
+        alarm=ALARM if _is_stuck(last) else None,
         lines=lines,
         characters=len((found.parts.block or b"").decode(errors="replace")),
         room=gathered.room.characters,
@@ -82,6 +87,17 @@ def dream_status(dreamer: Dreamer, *, now: int) -> DreamStatus:
         ),
         model=_model_status(dreamer, lines=worded, now=now),
     )  # fmt: skip
+
+
+def _is_stuck(last: Sequence[Sweep]) -> bool:
+    """Tell whether so many sweeps in a row changed no line, although memories were written between them."""
+    if len(last) < ALARM_AFTER or any(sweep.mode != "auto" or sweep.state == "running" for sweep in last):
+        return False
+    changed = any(sweep.promoted or sweep.demoted or sweep.superseded for sweep in last)
+    newest, oldest = (
+        sweep.report["read"][0] for sweep in (last[0], last[-1])
+    )  # the last write that each saw
+    return not changed and newest > oldest
 
 
 def _model_status(dreamer: Dreamer, *, lines: int, now: int) -> ModelStatus | None:

@@ -81,6 +81,8 @@ def status(agent: str | None, as_json: bool) -> None:
     if last is not None:
         changes = f"+{last['promoted']} -{last['demoted']} ~{last['superseded']}"
         click.echo(f"Last sweep {last['sweep']} at {when(last['started_at'])}: {changes}.")
+    if found["alarm"] is not None:
+        click.echo(f"Look here: {found['alarm']}.")
     since = found["days_since_promotion"]
     ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
     ago = "none was ever promoted" if since is None else ago
