@@ -251,6 +251,10 @@ class Dream(_Section):
     )
     at: TimeOfDay = Field("03:00", description="When a sweep begins by itself each night, or never.")
     idle_minutes: int = Field(10, ge=0, description="Minutes without a write before such a sweep begins.")
+    missed: Literal["latest_only", "skip"] = Field(
+        "latest_only",
+        description="Nights without the daemon: latest_only makes one sweep for all of them, skip none.",
+    )
 
 
 _DECIDING: dict[str, Any] = {

@@ -565,7 +565,7 @@ def test_the_days_budget_holds_and_the_sweep_goes_on(
 ) -> None:
     use(app, wanted(provider.url, daily_tokens=1))
     answer = call("dream", agent="ana")["outcome"]["model"]
-    assert "tokens are used up" in answer["note"]
+    assert "chat.daily_tokens is 1" in answer["note"]
     assert provider.asked == []
     assert lines().keys() == set(ids)
 
@@ -599,9 +599,9 @@ def test_a_memory_that_changes_while_the_model_thinks_is_left_alone(
     class Slow:
         identity: str = "ollama:slow"
 
-        def ask(self, prompt: chat.Prompt) -> chat.Reply:
+        def ask(self, prompt: chat.Prompt, bill: chat.Bill) -> str:
             call("edit_memory", agent="ana", id=ids[0], content="Luis Ortega works at Initech")
-            return asked.ask(prompt)
+            return asked.ask(prompt, bill)
 
         def close(self) -> None:
             asked.close()

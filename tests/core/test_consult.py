@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from builders import ManualClock
-from models.provider import Provider, running, status
-from nrem.core.consult import Advice, Question, consult
-from nrem.models.chat import Chat, choose
+from models.provider import Answer, Provider, running, status
+from nrem.core.consult import LEAST_TOKENS, Advice, Question, consult
+from nrem.models import transport
+from nrem.models.chat import MOST_TOKENS, Chat, Prompt, choose
 from nrem.policy.naming import Group
 from nrem.policy.proposals import Source
 from nrem.runtime.app import App
@@ -117,7 +119,41 @@ def test_a_provider_that_is_down_is_noted_and_never_raised(app: App, provider: P
     provider.always = status(503)
     advice = asked(app, chat, settings(provider))
     assert "did not answer (status 503)" in str(advice.note)
-    assert (calls(app)[0]["output_hash"], calls(app)[0]["input_tokens"]) == (None, 0)
+    [row] = calls(app)
+    assert (row["output_hash"], row["output_tokens"]) == (None, 0)
+    assert row["input_tokens"] == 3 * tokens_of(provider)  # it may have worked on each try
+
+
+def tokens_of(provider: Provider) -> int:
+    """Return about how many tokens the last question took."""
+    system, user = provider.asked[-1].body["messages"]
+    return Prompt(task=system["content"], data=user["content"]).tokens
+
+
+def test_tries_that_fail_use_up_the_budget(app: App, provider: Provider, chat: Chat) -> None:
+    config = settings(provider, daily_tokens=2000)
+    provider.always = Answer(body=b"no JSON")
+    for _ in range(transport.BREAK_AFTER):
+        asked(app, chat, config)
+    fitting = (2000 - LEAST_TOKENS) // tokens_of(provider)
+    assert 0 < len(provider.asked) == len(calls(app)) == fitting < transport.BREAK_AFTER
+    assert "of the day's 2000 tokens are used up" in str(asked(app, chat, config).note)
+
+
+def test_an_answer_may_be_as_long_as_the_budget_has_room(app: App, provider: Provider, chat: Chat) -> None:
+    for daily in ("none", 1500):
+        asked(app, chat, settings(provider, daily_tokens=daily))
+    first, second = (asked.body["options"]["num_predict"] for asked in provider.asked)
+    assert first == MOST_TOKENS
+    assert second == 1500 - tokens_of(provider) - (11 + 7)
+
+
+def test_a_question_that_is_larger_than_the_budget_says_so(app: App, provider: Provider, chat: Chat) -> None:
+    advice = asked(app, chat, settings(provider, daily_tokens=10))
+    assert provider.asked == []
+    assert re.search(
+        r"the question alone takes about \d+ tokens, and chat.daily_tokens is 10", str(advice.note)
+    )
 
 
 def test_the_days_budget_holds_and_begins_anew_the_next_day(

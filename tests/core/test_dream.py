@@ -716,6 +716,38 @@ def test_undo_restores_the_bytes_of_the_file(call: Call, file: Path) -> None:
     assert file.read_bytes() == before
 
 
+# What looks wrong
+
+
+def test_sweeps_that_change_nothing_although_memories_come_are_told(call: Call, clock: ManualClock) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    for day in range(7):
+        assert call("dream_status", agent="ana")["alarm"] is None
+        clock.advance(days=1)
+        call("remember", agent="ana", kind="episodic", content=f"it is day {day}")  # of a kind without lines
+        assert call("dream", agent="ana")["commit"] is None
+    assert call("dream_status", agent="ana")["alarm"] == (
+        "the last 7 sweeps changed no line, although memories were written between them"
+    )
+    clock.advance(days=1)
+    call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025", pinned=True)
+    call("dream", agent="ana")
+    assert call("dream_status", agent="ana")["alarm"] is None
+
+
+def test_sweeps_that_had_only_recalls_to_go_by_are_no_alarm(app: App, call: Call, clock: ManualClock) -> None:
+    facts(call)
+    call("dream", agent="ana")
+    for _ in range(8):
+        clock.advance(days=1)
+        call("recall", agent="ana", query="where does Luis live?")
+        app.store.write(lambda db: None)  # the record of the recall comes before
+        call("dream", agent="ana")
+    assert len(call("list_sweeps", agent="ana")["sweeps"]) > 7
+    assert call("dream_status", agent="ana")["alarm"] is None
+
+
 # Proposals
 
 
@@ -764,6 +796,65 @@ def test_a_memory_that_changed_since_is_not_accepted(call: Call, visitor: Call, 
         call("accept_proposal", agent="ana", proposal=proposal["proposal"])
     assert caught.value.code == "proposal_stale"
     assert lines() == {}
+
+
+@pytest.mark.parametrize("settled_by", ["forget", "erase", "auto", "undo", "next"])
+def test_a_proposal_that_was_settled_is_not_open_and_can_only_be_rejected(
+    app: App, call: Call, file: Path, clock: ManualClock, settled_by: str
+) -> None:
+    configure(call, mode="propose")
+    ids = facts(call)
+    dreamed = call("dream", agent="ana")
+    proposals = {p["id"]: p["proposal"] for p in call("dream_status", agent="ana")["proposals"]}
+    gone = {ids[0]}
+    clock.advance(days=1)
+    match settled_by:
+        case "forget":
+            call("forget", agent="ana", id=ids[0])
+        case "erase":
+            call("erase_memory", agent="ana", id=ids[0])
+            call("checkpoint", agent="ana")
+        case "undo":
+            call("undo_sweep", agent="ana", sweep=dreamed["sweep"])
+            gone = set(ids)
+        case _:
+            configure(call, mode="auto" if settled_by == "auto" else "propose")
+            call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")
+            call("dream", agent="ana")
+            gone = set(ids)
+    status = call("dream_status", agent="ana")["proposals"]
+    assert not gone & {p["id"] for p in status if p["proposal"] in proposals.values()}
+    assert all(p["text"] for p in status)
+    before, commits = file.read_bytes(), git(file.parent, "rev-list", "--count", "HEAD")
+    if settled_by == "next":  # replaced by a new one, and forgotten
+        return
+    with pytest.raises(Conflict) as caught:
+        call("accept_proposal", agent="ana", proposal=proposals[ids[0]])
+    assert caught.value.code == "proposal_settled"
+    rejected = call("reject_proposal", agent="ana", proposal=proposals[ids[0]])
+    assert (rejected["accepted"], rejected["commit"]) == (False, None)
+    assert file.read_bytes() == before
+    assert git(file.parent, "rev-list", "--count", "HEAD") == commits
+    for operation in ("accept_proposal", "reject_proposal"):
+        with pytest.raises(Conflict) as caught:
+            call(operation, agent="ana", proposal=proposals[ids[0]])
+        assert caught.value.code == "proposal_decided"
+
+
+def test_a_proposal_to_take_a_line_is_settled_when_the_line_goes(
+    call: Call, file: Path, lines: Lines
+) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    configure(call, mode="propose", budget=200)
+    call("dream", agent="ana")
+    [taken, *_] = call("dream_status", agent="ana")["proposals"]
+    assert taken["change"] == "demote"
+    assert taken["id"] in ids
+    call("forget", agent="ana", id=taken["id"])
+    assert taken["proposal"] not in {p["proposal"] for p in call("dream_status", agent="ana")["proposals"]}
+    with pytest.raises(Conflict):
+        call("accept_proposal", agent="ana", proposal=taken["proposal"])
 
 
 def test_only_a_trusted_caller_decides_about_lines(call: Call, visitor: Call) -> None:

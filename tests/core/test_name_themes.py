@@ -246,9 +246,9 @@ def test_a_memory_that_changes_while_the_model_thinks_takes_the_name_with_it(
     class Slow:
         identity: str = "ollama:slow"
 
-        def ask(self, prompt: chat.Prompt) -> chat.Reply:
+        def ask(self, prompt: chat.Prompt, bill: chat.Bill) -> str:
             call("edit_memory", agent="ana", id=ids[1], content="Marta has no time for lunch")
-            return asked.ask(prompt)
+            return asked.ask(prompt, bill)
 
         def close(self) -> None:
             asked.close()

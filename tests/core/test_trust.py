@@ -71,6 +71,15 @@ def test_an_untrusted_caller_may_not_pin_or_unpin(
 
 
 @pytest.mark.rows(112)
+def test_an_untrusted_caller_may_not_configure_the_agent(call: Call, visitor: Call, chain: Chain) -> None:
+    before = chain("ana")
+    with pytest.raises(Denied) as caught:
+        visitor("set_agent_config", agent="ana", config={"dream": {"mode": "off"}}, message="hush")
+    assert caught.value.hint == "ask the owner to do it"
+    assert chain("ana") == before
+
+
+@pytest.mark.rows(112)
 def test_a_repeat_by_somebody_else_changes_nothing_about_the_first(
     call: Call, visitor: Call, get: Get
 ) -> None:

@@ -355,12 +355,12 @@ def fail(embedder: Embedder, times: int) -> None:
             embedder.embed(["x"])
 
 
-def test_after_three_failed_calls_it_is_left_alone(provider: Provider) -> None:
+def test_after_five_failed_calls_it_is_left_alone(provider: Provider) -> None:
     provider.always = status(500)
     embedder = embedder_of(provider)
-    fail(embedder, 3)
+    fail(embedder, 5)
     asked = len(provider.asked)
-    assert asked == 9
+    assert asked == 15
     provider.always = None
     with pytest.raises(Unavailable, match="left alone for a while") as caught:
         embedder.embed(["x"])
@@ -368,11 +368,11 @@ def test_after_three_failed_calls_it_is_left_alone(provider: Provider) -> None:
     assert len(provider.asked) == asked
 
 
-def test_two_failed_calls_leave_it_open_and_a_good_one_starts_the_count_anew(provider: Provider) -> None:
+def test_four_failed_calls_leave_it_open_and_a_good_one_starts_the_count_anew(provider: Provider) -> None:
     embedder = embedder_of(provider)
     for _ in range(2):
         provider.always = status(500)
-        fail(embedder, 2)
+        fail(embedder, 4)
         provider.always = None
         assert embedder.embed(["x"]) == [provider.vector("x")]
 
@@ -383,13 +383,13 @@ def test_when_the_while_is_over_it_is_asked_again(
     monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
     provider.always = status(500)
     embedder = embedder_of(provider)
-    fail(embedder, 3)
+    fail(embedder, 5)
     provider.always = None
     assert embedder.embed(["x"]) == [provider.vector("x")]
-    # All is forgotten: it takes three failures again.
+    # All is forgotten: it takes five failures again.
     monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
     provider.always = status(500)
-    fail(embedder, 2)
+    fail(embedder, 4)
     provider.always = None
     assert embedder.embed(["x"]) == [provider.vector("x")]
 
@@ -400,7 +400,7 @@ def test_one_failure_after_the_while_and_it_is_left_alone_again(
     monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
     provider.always = status(500)
     embedder = embedder_of(provider)
-    fail(embedder, 3)
+    fail(embedder, 5)
     monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
     fail(embedder, 1)
     asked = len(provider.asked)
@@ -414,14 +414,14 @@ def test_who_waits_longer_is_not_kept_away_by_who_waited_less(
 ) -> None:
     monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
     embedder, hasty = embedder_of(provider), Patience(1, 0.05)
-    provider.script.extend([HANG] * 3)
-    for _ in range(3):
+    provider.script.extend([HANG] * 5)
+    for _ in range(5):
         with pytest.raises(Unavailable, match="ReadTimeout"):
             embedder.embed(["x"], hasty)
     with pytest.raises(Unavailable, match="left alone for a while"):
         embedder.embed(["x"], hasty)
     assert embedder.embed(["x"]) == [provider.vector("x")]
-    assert len(provider.asked) == 4
+    assert len(provider.asked) == 6
 
 
 def test_after_the_while_one_finds_out_and_the_others_are_spared(
@@ -430,7 +430,7 @@ def test_after_the_while_one_finds_out_and_the_others_are_spared(
     monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
     provider.always = status(500)
     embedder = embedder_of(provider)
-    fail(embedder, 3)
+    fail(embedder, 5)
     provider.asked.clear()
     monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
     spared: list[str] = []
@@ -454,7 +454,7 @@ def test_a_request_that_is_refused_shows_that_it_is_there(
     monkeypatch.setattr(transport, "BREAK_SECONDS", 0.0)
     provider.always = status(500)
     embedder = embedder_of(provider)
-    fail(embedder, 3)
+    fail(embedder, 5)
     monkeypatch.setattr(transport, "BREAK_SECONDS", 3600.0)
     provider.always = status(400)
     fail(embedder, 1)

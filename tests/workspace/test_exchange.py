@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from pathlib import Path
 
 import pytest
 
-from nrem.errors import Denied
+from nrem.errors import Denied, NotFound
 from nrem.workspace.exchange import exchange
 from nrem.workspace.files import Files
 
@@ -89,3 +90,32 @@ def test_no_write_of_others_is_lost_in_a_race(files: Files, root: Path) -> None:
     lines = path.read_bytes().splitlines()
     assert {int(line.split()[1]) for line in lines if line.startswith(b"mine")} >= set(written)
     assert lines.count(b"ours") >= replaced
+
+
+def test_an_editor_that_moves_the_file_away_before_it_saves_loses_nothing(files: Files, root: Path) -> None:
+    path, saved = root / "MEMORY.md", root / "saved"
+    path.write_bytes(b"theirs 0\n")
+    stop = threading.Event()
+
+    def editor() -> None:
+        text = path.read_bytes()
+        for number in range(1, 300):
+            if stop.is_set():
+                return
+            text += b"theirs %d\n" % number
+            saved.write_bytes(text)
+            path.rename(root / "MEMORY.md~")
+            saved.rename(path)
+
+    person = threading.Thread(target=editor)
+    person.start()
+    try:
+        while person.is_alive():
+            with contextlib.suppress(NotFound):
+                seen = files.read("MEMORY.md")
+                files.replace("MEMORY.md", seen + b"ours\n", expected=seen)
+    finally:
+        stop.set()
+        person.join()
+    left = [line for line in path.read_bytes().splitlines() if line.startswith(b"theirs")]
+    assert left == [b"theirs %d" % number for number in range(300)]

@@ -14,7 +14,7 @@ from nrem.core.publish import GIT_IS_OFF
 from nrem.core.scrub import Scrubber
 from nrem.core.workspaces import Workspaces
 from nrem.errors import Conflict, Denied, InvalidField, NotFound
-from nrem.model import AgentConfig, By, Caller, Scope
+from nrem.model import AgentConfig, By, Caller, Scope, Trust
 from nrem.store import commits, scopes, search
 from nrem.store.commits import Waiting
 from nrem.store.database import Database
@@ -157,7 +157,14 @@ def set_config(
     caller: Caller,
     clock: Clock,
 ) -> AgentConfig:
-    """Check an agent's configuration and record it as the next version."""
+    """Check an agent's configuration and record it as the next version; only a trusted caller may.
+
+    It says what is kept, redacted and promoted: not for those to decide whose text is not trusted.
+    """
+    if caller.trust is not Trust.TRUSTED:
+        raise Denied(
+            "only a trusted caller may configure an agent", hint="ask the owner to do it", code="untrusted"
+        )
     config.check_agent(request.config)
     scrub = Scrubber(settings, refuse=False)
     if scrub.json("config", request.config) != request.config:

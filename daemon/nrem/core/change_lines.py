@@ -33,7 +33,10 @@ UNDO = "undo of sweep {}"
 def decide_proposal(
     dreamer: Dreamer, id: str, *, accepted: bool, caller: Caller, clock: Clock
 ) -> ProposalDecided:
-    """Do what a proposal says, or see to it that it is not made again; Conflict when it no longer fits."""
+    """Do what a proposal says, or see to it that it is not made again; Conflict when it no longer fits.
+
+    One that was settled meanwhile can be rejected, not accepted.
+    """
     _refuse_untrusted(caller)
     finish_sweep(dreamer, clock=clock)
     by = By(actor=caller.actor, cause=caller.ingress, now=clock.now())
@@ -44,23 +47,13 @@ def decide_proposal(
         number = scopes.get(db, dreamer.scope.name).number
         sweeps.refuse_open(db, number, now=by.now)
         proposal = promotions.get_proposal(db, number, id)
+        if proposal.state != "open":
+            raise Conflict(f"this proposal was {proposal.state} already", code="proposal_decided")
+        if accepted:
+            _carry_out(db, number, proposal, by)
+        elif proposal.verdict == "promote":
+            _keep_out(db, number, proposal, by)
         promotions.decide(db, number, id, "accepted" if accepted else "rejected", now=by.now)
-        memory = memories.get(db, number, proposal.memory)
-        if accepted and memory.version != proposal.version:
-            raise Conflict(
-                f"memory {memory.id} was changed since this was proposed",
-                hint="nrem dream makes a proposal of what it says now",
-                code="proposal_stale",
-            )
-        promotes = proposal.verdict == "promote"
-        if accepted and promotes:
-            grounds = Grounds(sweep=proposal.sweep, reason=ACCEPTED, score=proposal.score)
-            promotions.promote(db, number, memory.id, grounds, by)
-        elif accepted:
-            promotions.demote(db, number, memory.id, Grounds(sweep=proposal.sweep, reason=ACCEPTED), by)
-        elif promotes:
-            grounds = Grounds(sweep=proposal.sweep, reason=REJECTED)
-            promotions.bar(db, number, memory.id, memory.version, grounds, by)
         return proposal
 
     proposal = dreamer.store.write(write)
@@ -69,6 +62,41 @@ def decide_proposal(
     if accepted:
         commit, by_hand = _publish(dreamer, change, proposal.sweep, clock=clock)
     return ProposalDecided(proposal=id, id=proposal.memory, accepted=accepted, commit=commit, by_hand=by_hand)
+
+
+def _carry_out(db: Connection, scope: int, proposal: Proposal, by: By) -> None:
+    """Give or take a line as proposed; raise Conflict when there is nothing to change, or something else."""
+    _refuse_settled(db, scope, proposal)
+    memory = memories.get(db, scope, proposal.memory)
+    if memory.version != proposal.version:
+        raise Conflict(
+            f"memory {memory.id} was changed since this was proposed",
+            hint="nrem dream makes a proposal of what it says now",
+            code="proposal_stale",
+        )
+    if proposal.verdict == "promote":
+        grounds = Grounds(sweep=proposal.sweep, reason=ACCEPTED, score=proposal.score)
+        promotions.promote(db, scope, memory.id, grounds, by)
+    else:
+        promotions.demote(db, scope, memory.id, Grounds(sweep=proposal.sweep, reason=ACCEPTED), by)
+
+
+def _keep_out(db: Connection, scope: int, proposal: Proposal, by: By) -> None:
+    """See to it that a memory gets no line, unless it is gone, or has one that came by another way."""
+    memory = memories.find(db, scope, proposal.memory)
+    if memory is not None and promotions.find_active(db, scope, memory.id) is None:
+        grounds = Grounds(sweep=proposal.sweep, reason=REJECTED)
+        promotions.bar(db, scope, memory.id, memory.version, grounds, by)
+
+
+def _refuse_settled(db: Connection, scope: int, proposal: Proposal) -> None:
+    if proposal.state == "open" and proposal not in promotions.open_proposals(db, scope):
+        raise Conflict(
+            f"this proposal is settled: a later sweep or an undo decided about memory {proposal.memory},"
+            " or it is gone",
+            hint="nrem dream status shows what is open; nrem dream proposes anew",
+            code="proposal_settled",
+        )
 
 
 def undo_dream(dreamer: Dreamer, id: str, *, caller: Caller, clock: Clock) -> Undone:
@@ -200,7 +228,8 @@ def _refuse_too_much(dreamer: Dreamer, id: str) -> None:
     found = look(dreamer)
     with dreamer.store.reading() as db:
         proposal = promotions.get_proposal(db, scope, id)
-        if proposal.verdict != "promote":
+        _refuse_settled(db, scope, proposal)
+        if proposal.state != "open" or proposal.verdict != "promote":
             return
         memory = memories.get(db, scope, proposal.memory)
         wanted = memory_file.lines(db, scope, zone=settings.time.zone)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,7 @@ from nrem.clock import Clock
 from nrem.errors import ConfigError, Unavailable
 from nrem.model import Scope
 from nrem.models import prompts
-from nrem.models.chat import Chat, Prompt, Reply
+from nrem.models.chat import Bill, Chat, Prompt
 from nrem.policy import naming, proposals
 from nrem.policy.naming import Group, Name, Tags
 from nrem.policy.proposals import Proposal, Source
@@ -22,7 +22,8 @@ from nrem.store import model_calls
 from nrem.store.database import Database
 from nrem.store.model_calls import ModelCall
 
-CHARACTERS_PER_TOKEN = 4
+LEAST_TOKENS = 100
+"""An answer that may have fewer is not worth the question."""
 PURPOSE = "tidy"
 
 
@@ -58,16 +59,18 @@ def consult(
 ) -> Advice:
     """Ask about some memories once; an answer that cannot be had or read is noted, never raised."""
     prompt = prompts.tidy(question.lines, question.themes)
-    wanted = _estimate(prompt)
-    if settings.chat.daily_tokens is not None:
+    begun, daily = clock.now(), settings.chat.daily_tokens
+    if daily is not None:
         with store.reading() as db:
-            used = model_calls.tokens_since(db, midnight(clock.now(), settings))
-        if used + wanted > settings.chat.daily_tokens:
-            return Advice(note=f"the chat model was not asked: {used} of the day's tokens are used up")
-    begun = clock.now()
-    reply, error = _ask(chat, prompt)
-    found = prompts.read_answer(reply.text) if reply is not None else None
-    if reply is not None and found is None:
+            used = model_calls.tokens_since(db, midnight(begun, settings))
+        left = daily - used - prompt.tokens
+        if left < LEAST_TOKENS:
+            return Advice(note=f"the chat model was not asked: {_spent(daily, used, prompt)}")
+        prompt = replace(prompt, most_tokens=min(prompt.most_tokens, left))
+    bill = Bill()
+    text, error = _ask(chat, prompt, bill)
+    found = prompts.read_answer(text) if text is not None else None
+    if text is not None and found is None:
         error = "the answer is no list of operations"
     call = ModelCall(
         id=clock.new_id(),
@@ -77,9 +80,9 @@ def consult(
         prompt_hash=hashlib.sha256(f"{prompt.task}\0{prompt.data}".encode()).digest(),
         model=chat.identity,
         memory_ids=question.ids,
-        output_hash=hashlib.sha256(reply.text.encode()).digest() if reply is not None else None,
-        input_tokens=(reply.input_tokens or wanted) if reply is not None else 0,
-        output_tokens=reply.output_tokens if reply is not None else 0,
+        output_hash=hashlib.sha256(text.encode()).digest() if text is not None else None,
+        input_tokens=bill.input_tokens,
+        output_tokens=bill.output_tokens,
         millis=clock.now() - begun,
         error=error,
     )
@@ -91,15 +94,17 @@ def consult(
     return Advice(kept=kept, names=names, dropped=(*dropped, *unnamed))
 
 
-def _ask(chat: Chat, prompt: Prompt) -> tuple[Reply | None, str | None]:
+def _ask(chat: Chat, prompt: Prompt, bill: Bill) -> tuple[str | None, str | None]:
     try:
-        return chat.ask(prompt), None
+        return chat.ask(prompt, bill), None
     except (Unavailable, ConfigError) as error:
         return None, error.message
 
 
-def _estimate(prompt: Prompt) -> int:
-    return -(-(len(prompt.task) + len(prompt.data)) // CHARACTERS_PER_TOKEN)
+def _spent(daily: int, used: int, prompt: Prompt) -> str:
+    if daily - prompt.tokens < LEAST_TOKENS:
+        return f"the question alone takes about {prompt.tokens} tokens, and chat.daily_tokens is {daily}"
+    return f"{used} of the day's {daily} tokens are used up"
 
 
 def midnight(now: int, settings: Config) -> int:

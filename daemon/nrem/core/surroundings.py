@@ -84,7 +84,10 @@ def permissions(home: Path, socket: Path) -> Iterator[Finding]:
 
 
 def _permission(path: Path) -> Finding | None:
-    state = path.lstat()
+    try:
+        state = path.lstat()
+    except FileNotFoundError:  # SQLite's own files come and go
+        return None
     if stat.S_ISLNK(state.st_mode):
         return None
     if state.st_uid != os.geteuid():

@@ -22,6 +22,8 @@ class Patience:
 
     tries: int
     seconds: float
+    pause: float = 5.0
+    """Most seconds between two tries. One that wants to be left alone for longer is not asked again."""
 
 
 PATIENT = Patience(3, 30.0)

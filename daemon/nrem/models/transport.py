@@ -7,7 +7,9 @@ import random
 import threading
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from typing import Any
 
 import httpx
@@ -19,8 +21,7 @@ CONNECT_SECONDS = 5.0
 MOST_BYTES = 32 << 20
 """Of an answer; what is larger was not asked for."""
 FIRST_PAUSE = 0.25
-LONGEST_PAUSE = 5.0
-BREAK_AFTER = 3
+BREAK_AFTER = 5
 """Calls that failed in a row until no more are made for a while."""
 BREAK_SECONDS = 30.0
 
@@ -58,6 +59,10 @@ class _Breaker:
         self.closed_until = time.monotonic() + BREAK_SECONDS
 
 
+class _TooLarge(Exception):
+    """An answer is larger than MOST_BYTES."""
+
+
 class Transport:
     """Sends JSON to one provider. Shared by threads."""
 
@@ -84,8 +89,18 @@ class Transport:
         # One for each patience: an answer that comes too late for one is in time for another.
         self._breakers: defaultdict[Patience, _Breaker] = defaultdict(_Breaker)
 
-    def post(self, path: str, body: dict[str, Any], patience: Patience) -> Any:
-        """Return the JSON answer; raise Unavailable when there is none, ConfigError for a refused key."""
+    def post(
+        self,
+        path: str,
+        body: dict[str, Any],
+        patience: Patience,
+        worked: Callable[[], None] = lambda: None,
+    ) -> Any:
+        """Return the JSON answer; raise Unavailable when there is none, ConfigError for a refused key.
+
+        `worked` is called for every try that the provider may have worked on, and may bill: each but those
+        that did not reach it and those that it refused.
+        """
         with self._lock:
             breaker = self._breakers[patience]
             if not breaker.lets_pass():
@@ -95,7 +110,7 @@ class Transport:
                     code="provider_unavailable",
                 )
         try:
-            answer = self._try(path, body, patience)
+            answer = self._try(path, body, patience, worked)
         except ConfigError:
             self._ended(breaker, "refused")
             raise
@@ -118,39 +133,55 @@ class Transport:
     def close(self) -> None:
         self._client.close()
 
-    def _try(self, path: str, body: dict[str, Any], patience: Patience) -> Any:
-        problem = ""
+    def _try(self, path: str, body: dict[str, Any], patience: Patience, worked: Callable[[], None]) -> Any:
+        problem, pause = "", 0.0
         for attempt in range(patience.tries):
             if attempt:
-                time.sleep(min(LONGEST_PAUSE, FIRST_PAUSE * 2**attempt) * random.uniform(0.5, 1.0))
+                pause = max(pause, FIRST_PAUSE * 2**attempt * random.uniform(0.5, 1.0))
+                if pause > patience.pause:
+                    break
+                time.sleep(pause)
+            pause = 0.0
             try:
                 response, content = self._send(path, body, patience.seconds)
             except RuntimeError:
                 raise Unavailable(f"{self._provider} is not asked any more", code="closed") from None
+            except _TooLarge:
+                worked()
+                raise self._unusable(f"answered with more than {MOST_BYTES >> 20} MiB") from None
             except (httpx.TransportError, httpx.DecodingError) as error:
+                if not isinstance(error, httpx.ConnectError | httpx.ConnectTimeout):
+                    worked()
                 problem = type(error).__name__
                 continue
-            if response.status_code in (401, 403):
-                raise ConfigError(
-                    f"{self._provider} refused the API key (status {response.status_code})",
-                    hint=f"check {self._section}.api_key_env and the variable's value",
-                    field=f"{self._section}.api_key_env",
-                )
+            self._check_accepted(response.status_code)
+            if response.status_code != 429:
+                worked()
             if response.status_code == 429 or response.status_code >= 500:
                 problem = f"status {response.status_code}"
+                pause = _retry_after(response)
                 continue
-            if response.status_code >= 400:
-                raise Unavailable(
-                    f"{self._provider} refused the request (status {response.status_code})",
-                    hint=f"check {self._section}.model and base_url",
-                    code="provider_refused",
-                )
             return self._json(content)
         raise Unavailable(
             f"{self._provider} did not answer ({problem})",
             hint=f"check the network and {self._section}.base_url",
             code="provider_unavailable",
         )
+
+    def _check_accepted(self, status: int) -> None:
+        """Raise for a request that will not be answered however often it is sent."""
+        if status in (401, 403):
+            raise ConfigError(
+                f"{self._provider} refused the API key (status {status})",
+                hint=f"check {self._section}.api_key_env and the variable's value",
+                field=f"{self._section}.api_key_env",
+            )
+        if 400 <= status < 500 and status != 429:
+            raise Unavailable(
+                f"{self._provider} refused the request (status {status})",
+                hint=f"check {self._section}.model and base_url",
+                code="provider_refused",
+            )
 
     def _send(self, path: str, body: dict[str, Any], seconds: float) -> tuple[httpx.Response, bytes]:
         """Return an answer as far as it is of a size and comes in a time that an answer may take."""
@@ -161,7 +192,7 @@ class Transport:
             for chunk in response.iter_bytes():
                 content += chunk
                 if len(content) > MOST_BYTES:
-                    raise httpx.ReadError("the answer is too large")
+                    raise _TooLarge
                 if time.monotonic() > deadline:  # a timeout of httpx begins anew with every byte
                     raise httpx.ReadTimeout("the answer does not end")
             return response, bytes(content)
@@ -170,8 +201,25 @@ class Transport:
         try:
             return json.loads(content)
         except (ValueError, RecursionError):
-            raise Unavailable(
-                f"{self._provider} answered with something that is not JSON",
-                hint=f"check {self._section}.base_url",
-                code="provider_unavailable",
-            ) from None
+            raise self._unusable("answered with something that is not JSON") from None
+
+    def _unusable(self, what: str) -> Unavailable:
+        return Unavailable(
+            f"{self._provider} {what}",
+            hint=f"check {self._section}.base_url",
+            code="provider_unavailable",
+        )
+
+
+def _retry_after(response: httpx.Response) -> float:
+    """Return for how many seconds a provider wants to be left alone; 0 when it does not say."""
+    said = response.headers.get("retry-after", "")
+    try:
+        return max(0.0, float(said))
+    except ValueError:
+        pass
+    try:
+        until, sent = (parsedate_to_datetime(text) for text in (said, response.headers.get("date", "")))
+        return max(0.0, (until - sent).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0

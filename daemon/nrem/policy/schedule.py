@@ -18,8 +18,6 @@ from nrem.errors import InvalidField
 
 ON_TIME = 60_000
 """A slot that is noticed within these milliseconds was not missed."""
-MOST_LATE = 24
-"""How many missed slots are fired late at most, the newest of them."""
 _MINUTE = timedelta(minutes=1)
 _LONGEST_OVERLAP = timedelta(hours=3)
 _NAMES = frozenset({"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@yearly", "@annually"})
@@ -28,9 +26,8 @@ _NAMES = frozenset({"@hourly", "@daily", "@midnight", "@weekly", "@monthly", "@y
 class Missed(StrEnum):
     """What becomes of slots that went by while nobody looked."""
 
-    FIRE_LATE = "fire_late"
-    """Each is fired, up to MOST_LATE of them."""
     LATEST_ONLY = "latest_only"
+    """The newest of them is fired late, for all."""
     SKIP = "skip"
 
 
@@ -99,30 +96,12 @@ def latest_slot(schedule: Schedule, last: int, now: int) -> int | None:
     return slot if slot > last else None
 
 
-def due(schedule: Schedule, last: int, now: int) -> tuple[int, ...]:
-    """Return the slots to fire now, oldest first, when `last` was the last one that was looked at."""
+def due(schedule: Schedule, last: int, now: int) -> int | None:
+    """Return the slot to fire now, if there is one, when `last` was the last one that was looked at."""
     latest = latest_slot(schedule, last, now)
-    if latest is None:
-        return ()
-    if schedule.missed is Missed.LATEST_ONLY:
-        return (latest,)
-    if schedule.missed is Missed.SKIP:
-        return (latest,) if now - latest <= ON_TIME else ()
-    slots = [latest]
-    while len(slots) < MOST_LATE:
-        before = _slot_before(schedule, slots[-1])
-        if before <= last:
-            break
-        slots.append(before)
-    return tuple(reversed(slots))
-
-
-def _slot_before(schedule: Schedule, slot: int) -> int:
-    if isinstance(schedule, Every):
-        return slot - schedule.millis
-    before = latest_slot(schedule, -(1 << 62), slot - 1)
-    assert before is not None
-    return before
+    if latest is not None and schedule.missed is Missed.SKIP and now - latest > ON_TIME:
+        return None
+    return latest
 
 
 def _local(at: int, zone: ZoneInfo) -> datetime:

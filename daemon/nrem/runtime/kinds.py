@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from nrem.core.prune import prune
 from nrem.model import Caller, Scope
-from nrem.policy.schedule import Cron, Schedule
+from nrem.policy.schedule import Cron, Missed, Schedule
 from nrem.runtime.app import App
 from nrem.sections import Config
-from nrem.store import events
+from nrem.store import sweeps
 from nrem.store.jobs import Claim
 
 MINUTE = 60_000
+LONGEST_WAIT = 6 * 60 * MINUTE
+"""How long a queued sweep waits for an agent that writes all the time; then it sweeps beside its work."""
 SCHEDULE = Caller(actor="nrem", ingress="schedule")
 
 
@@ -41,9 +43,10 @@ class JobKind:
 def _dream(app: App, work: Work) -> int | None:
     idle = app.settings(work.scope).dream.idle_minutes * MINUTE
     with app.store.reading() as db:
-        quiet_at = events.last_at(db, work.scope.number) + idle
-    if app.clock.now() < quiet_at:
-        return quiet_at
+        _, written_at = sweeps.newest_write(db, work.scope.number)
+    begins_at = min(written_at + idle, work.claim.created_at + LONGEST_WAIT)
+    if app.clock.now() < begins_at:
+        return begins_at
     app.dream(work.scope, caller=SCHEDULE)
     return None
 
@@ -53,7 +56,8 @@ def _nightly(settings: Config) -> Schedule | None:
     if settings.dream.mode == "off" or settings.dream.at == "never":
         return None
     hour, minute = settings.dream.at.split(":")
-    return Cron(expression=f"{int(minute)} {int(hour)} * * *", zone=settings.time.zone)
+    expression = f"{int(minute)} {int(hour)} * * *"
+    return Cron(expression=expression, zone=settings.time.zone, missed=Missed(settings.dream.missed))
 
 
 def _prune(app: App, work: Work) -> None:

@@ -50,14 +50,11 @@ class Scheduler:
         latest = schedule.latest_slot(planned, last, now) if upcoming <= now else None
         if latest is None:
             return upcoming - now
-        slots = schedule.due(planned, last, now)
-        new = [
-            jobs.New(id=self._app.clock.new_id(), kind=kind, scope=scope.number, key=str(slot), due_at=slot)
-            for slot in slots
-        ]
+        slot, id = schedule.due(planned, last, now), self._app.clock.new_id()
 
         def write(db: Connection) -> None:
-            for job in new:
+            if slot is not None:
+                job = jobs.New(id=id, kind=kind, scope=scope.number, key=str(slot), due_at=slot)
                 jobs.enqueue_slot(db, job, now=now)
             jobs.set_slot(db, scope.number, kind, latest)
 

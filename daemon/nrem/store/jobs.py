@@ -39,6 +39,7 @@ class Claim:
     payload: dict[str, Any]
     fence: int
     attempts: int
+    created_at: int
     taken_over: bool
     """Another one had it, and its lease ran out."""
 
@@ -58,8 +59,8 @@ class New:
 def enqueue(db: Connection, job: New, *, now: int) -> bool:
     """Add a job; False when one of the same kind, scope and key waits or runs, or the scope was removed."""
     added: int = db.execute(
-        "insert or ignore into jobs (id, kind, scope, key, payload, state, due_at, created_at)"
-        " select :id, :kind, scope, :key, :payload, 'queued', :due_at, :now from scopes"
+        "insert or ignore into jobs (id, kind, scope, key, payload, state, due_at, first_due_at, created_at)"
+        " select :id, :kind, scope, :key, :payload, 'queued', :due_at, :due_at, :now from scopes"
         " where scope = :scope and removed_at is null",
         {
             "id": job.id,
@@ -82,8 +83,8 @@ def claim(db: Connection, kinds: Iterable[str], *, now: int, tick: int, ttl: int
     """
     while True:
         row = db.execute(
-            "select j.id, kind, j.scope, s.name, key, payload, fence, attempts, state from jobs j"
-            " join scopes s on s.scope = j.scope and s.removed_at is null"
+            "select j.id, kind, j.scope, s.name, key, payload, fence, attempts, j.created_at, state"
+            " from jobs j join scopes s on s.scope = j.scope and s.removed_at is null"
             f" where {_DUE} order by due_at, j.rowid limit 1",
             {"kinds": json.dumps(list(kinds)), "now": now, "tick": tick},
         ).fetchone()
@@ -106,6 +107,7 @@ def claim(db: Connection, kinds: Iterable[str], *, now: int, tick: int, ttl: int
             payload=json.loads(row["payload"]),
             fence=row["fence"] + 1,
             attempts=row["attempts"] + 1,
+            created_at=row["created_at"],
             taken_over=row["state"] == "running",
         )
 
@@ -167,9 +169,9 @@ def retry(db: Connection, id: str, *, now: int) -> Job:
     if found[0].state != "dead":
         raise Conflict(f"job {id} is {found[0].state}", hint="only a dead job can be tried again")
     changed = db.execute(
-        "update or ignore jobs set state = 'queued', attempts = 0, due_at = ?, finished_at = null"
-        " where id = ?",
-        (now, id),
+        "update or ignore jobs set state = 'queued', attempts = 0, due_at = :now, first_due_at = :now,"
+        " finished_at = null where id = :id",
+        {"now": now, "id": id},
     ).rowcount
     if not changed:
         raise Conflict(f"another job does what {id} was to do", hint="nrem jobs list")
@@ -220,9 +222,19 @@ def count(db: Connection) -> dict[str, int]:
 
 
 def oldest_due(db: Connection) -> int | None:
-    """Return when the job that waits longest was due."""
+    """Return when the job that waits longest was first due."""
     at: int | None = db.execute(
-        "select min(due_at) from jobs where state in ('queued', 'running')"
+        "select min(first_due_at) from jobs where state in ('queued', 'running')"
+    ).fetchone()[0]
+    return at
+
+
+def postponed_since(db: Connection, scope: int, kind: str) -> int | None:
+    """Return when a scope's job was first due that was put back until later; None when there is none."""
+    at: int | None = db.execute(
+        "select min(first_due_at) from jobs where scope = ? and kind = ? and state = 'queued'"
+        " and attempts = 0 and due_at > first_due_at",
+        (scope, kind),
     ).fetchone()[0]
     return at
 
@@ -267,9 +279,13 @@ def drop_slot(db: Connection, scope: int, kind: str) -> None:
 
 
 def enqueue_slot(db: Connection, job: New, *, now: int) -> bool:
-    """Add the job of a slot, unless that slot ever had one: a clock that is set back brings none again."""
+    """Add the job of a slot, unless it ever had one, or an earlier slot's still waits and stands for it.
+
+    So a clock that is set back brings none again, and what cannot be done for days does not pile up.
+    """
     known = db.execute(
-        "select 1 from jobs where kind = ? and scope = ? and key = ?", (job.kind, job.scope, job.key)
+        "select 1 from jobs where kind = ? and scope = ? and (key = ? or state in ('queued', 'running'))",
+        (job.kind, job.scope, job.key),
     ).fetchone()
     return known is None and enqueue(db, job, now=now)
 

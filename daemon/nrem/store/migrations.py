@@ -146,6 +146,12 @@ def m016_sweep_failures(db: sqlite_utils.Database) -> None:
     _run(db, schema_changes.M016)
 
 
+@steps()
+def m017_jobs_first_due(db: sqlite_utils.Database) -> None:
+    """A job that has to wait is due later and later."""
+    _run(db, schema_changes.M017)
+
+
 def _run(db: sqlite_utils.Database, statements: str) -> None:
     for statement in statements.split(";\n\n"):
         db.conn.execute(statement)

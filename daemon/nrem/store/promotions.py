@@ -241,13 +241,11 @@ def propose(db: Connection, scope: int, made: list[Proposal]) -> None:
 
 
 def get_proposal(db: Connection, scope: int, id: str) -> Proposal:
-    """Return an open proposal of this scope; raise NotFound for any other id."""
-    row = db.execute(
-        "select * from proposals where scope = ? and id = ? and state = 'open'", (scope, id)
-    ).fetchone()
+    """Return a proposal of this scope, whatever became of it; raise NotFound for any other id."""
+    row = db.execute("select * from proposals where scope = ? and id = ?", (scope, id)).fetchone()
     if row is None:
         raise NotFound(
-            "there is no open proposal with this id",
+            "there is no proposal with this id",
             hint="nrem dream status shows the open ones",
             code="proposal_not_found",
         )
@@ -255,7 +253,21 @@ def get_proposal(db: Connection, scope: int, id: str) -> Proposal:
 
 
 def open_proposals(db: Connection, scope: int) -> list[Proposal]:
-    rows = db.execute("select * from proposals where scope = ? and state = 'open' order by id", (scope,))
+    """Return what waits for somebody's word: nobody decided it, and nothing since has settled it.
+
+    A later sweep, an undo, a memory that is gone and a line that came or went otherwise settle a proposal.
+    """
+    rows = db.execute(
+        "select p.* from proposals p"
+        " join memories m on m.scope = p.scope and m.id = p.memory_id"
+        " join sweeps w on w.scope = p.scope and w.id = p.sweep and w.undone_at is null"
+        " where p.scope = :scope and p.state = 'open'"
+        " and w.id = (select max(id) from sweeps where scope = :scope and state <> 'running')"
+        " and (p.verdict = 'promote') <> exists (select 1 from memory_promotions a"
+        " where a.scope = p.scope and a.memory_id = p.memory_id and a.demoted_at is null)"
+        " order by p.id",
+        {"scope": scope},
+    )
     return [_proposal(row) for row in rows]
 
 

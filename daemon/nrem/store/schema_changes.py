@@ -322,3 +322,9 @@ create table sweep_failures (
     hint text
 )
 """
+
+M017 = """
+alter table jobs add column first_due_at integer not null default 0;
+
+update jobs set first_due_at = min(due_at, created_at)
+"""

@@ -260,6 +260,10 @@ class DreamStatus:
     """Whether there is something that the last sweep did not see."""
     note: str
     """Why a sweep would or would not do something now."""
+    postponed_since: Moment | None
+    """When tonight's sweep was due that waits until the agent is idle."""
+    alarm: str | None
+    """What looks wrong about the last sweeps."""
     lines: int
     characters: int
     room: int

@@ -91,7 +91,7 @@ class Files:
         """Return the files and folders in a folder, by name; links, devices and `.git` are left out."""
         parts = names.check_readable(path) if path else ()
         found = []
-        with self._opened(parts, os.O_RDONLY | os.O_DIRECTORY) as fd, os.scandir(fd) as entries:
+        with self._opened(parts, os.O_RDONLY | os.O_DIRECTORY) as fd, _told(), os.scandir(fd) as entries:
             for entry in entries:
                 with contextlib.suppress(FileNotFoundError):
                     known = entry.stat(follow_symlinks=False)
@@ -113,7 +113,8 @@ class Files:
                 folders.remove(".git")
             for name in files:
                 if name.startswith(names.TEMPORARY):
-                    os.unlink(name, dir_fd=fd)
+                    with contextlib.suppress(FileNotFoundError):
+                        os.unlink(name, dir_fd=fd)
 
     def _check_writable(self, path: str) -> tuple[str, ...]:
         return names.check_managed(path) if self._managed else names.check_writable(path)
@@ -222,11 +223,20 @@ def _link_new(folder: int, temporary: str, name: str) -> bool:
 
 def _exchange(folder: int, temporary: str, name: str, data: bytes, expected: bytes) -> bool:
     """Swap until what comes out is what was known to be there: then nothing of others' is left outside."""
-    if _content(folder, name) != expected:  # almost always seen here, and then nobody sees anything of ours
+    try:
+        if _content(folder, name) != expected:  # almost always seen here, and nobody sees anything of ours
+            return False
+    except FileNotFoundError:
         return False
     inside, outside = expected, data
     while True:
-        if not exchange(folder, temporary, name):
+        try:
+            swapped = exchange(folder, temporary, name)
+        except FileNotFoundError:  # taken away just now: what others had written goes back, ours does not
+            if outside == data or _link_new(folder, temporary, name):
+                return False
+            continue
+        if not swapped:
             os.rename(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
             return True
         came_out = _content(folder, temporary)

@@ -8,6 +8,7 @@ is not reachable is deleted. Each step can be repeated.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import re
@@ -281,12 +282,18 @@ def _walk(root: Path) -> Iterator[str]:
             folders.remove(".git")
         for name in found:
             file = Path(folder, name)
-            if stat.S_ISREG(file.lstat().st_mode):
-                yield file.relative_to(root).as_posix()
+            with contextlib.suppress(FileNotFoundError):  # it went just now
+                if stat.S_ISREG(file.lstat().st_mode):
+                    yield file.relative_to(root).as_posix()
 
 
 def _holders(root: Path, needle: Needle) -> set[str]:
-    return {path for path in _walk(root) if _has_peoples(path, (root / path).read_bytes(), needle)}
+    found = set()
+    for path in _walk(root):
+        with contextlib.suppress(FileNotFoundError):
+            if _has_peoples(path, (root / path).read_bytes(), needle):
+                found.add(path)
+    return found
 
 
 def _move(repo: Repo, repository: Repository, plan: Plan, needle: Needle) -> None:

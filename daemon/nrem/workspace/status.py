@@ -14,6 +14,9 @@ from dulwich.objects import Blob
 from nrem.workspace import names
 from nrem.workspace.index import Index, stat_of
 
+_GONE = (FileNotFoundError, NotADirectoryError)
+"""What is said of a file, or of one below a folder, that is there no more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Status:
@@ -38,15 +41,22 @@ def compare(root: Path, known: Mapping[str, Known], index: Index, written: int) 
     """Compare the files of a workspace with the last commit; ignored files count only if they are in it.
 
     A file is not read when its stat is the one that the index remembers, and older than the index (`written`,
-    in nanoseconds): one that was changed at that very moment may look the same and be another.
+    in nanoseconds): one that was changed at that very moment may look the same and be another. Others work
+    in the folder meanwhile: what goes while it is looked at was not there.
     """
     ignored = IgnoreFilterManager(str(root), _excluded(root), ignorecase=False)
     untracked, modified, irregular = [], [], []
     seen = set()
     for path, found in _walk(root, "", known, ignored):
-        seen.add(path)
         before = known.get(path)
-        if before is not None and _is_same(root / path, found, before, _trusted(index, path, found, written)):
+        try:
+            same = before is not None and _is_same(
+                root / path, found, before, _trusted(index, path, found, written)
+            )
+        except _GONE:
+            continue
+        seen.add(path)
+        if same:
             continue
         if not stat.S_ISREG(found.st_mode) or not names.fits_git(path):
             irregular.append(path)
@@ -71,17 +81,31 @@ def _walk(
     root: Path, folder: str, known: Mapping[str, Known], ignored: IgnoreFilterManager
 ) -> Iterator[tuple[str, os.stat_result]]:
     """Yield what is in the workspace and not ignored, or ignored and in the last commit."""
-    with os.scandir(root / folder) as entries:
-        for entry in entries:
-            path = f"{folder}/{entry.name}" if folder else entry.name
-            if path in (".git", names.MANAGED) or entry.name.startswith(names.TEMPORARY):
+    for entry in _entries(root, folder):
+        path = f"{folder}/{entry.name}" if folder else entry.name
+        if path in (".git", names.MANAGED) or entry.name.startswith(names.TEMPORARY):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            inside = f"{path}/"
+            if not ignored.is_ignored(inside) or any(name.startswith(inside) for name in known):
+                yield from _walk(root, path, known, ignored)
+        elif path in known or not ignored.is_ignored(path):
+            try:
+                found = entry.stat(follow_symlinks=False)
+            except _GONE:
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                inside = f"{path}/"
-                if not ignored.is_ignored(inside) or any(name.startswith(inside) for name in known):
-                    yield from _walk(root, path, known, ignored)
-            elif path in known or not ignored.is_ignored(path):
-                yield path, entry.stat(follow_symlinks=False)
+            yield path, found
+
+
+def _entries(root: Path, folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a folder; nothing when it is none any more, unless that is the workspace itself."""
+    try:
+        with os.scandir(root / folder) as entries:
+            return list(entries)
+    except _GONE:
+        if not folder:
+            raise
+        return []
 
 
 def _trusted(index: Index, path: str, found: os.stat_result, written: int) -> str | None:
@@ -93,11 +117,33 @@ def _trusted(index: Index, path: str, found: os.stat_result, written: int) -> st
 
 
 def _is_same(file: Path, found: os.stat_result, before: Known, trusted: str | None) -> bool:
+    """Tell whether a file is what the last commit has; raise one of _GONE when it is there no more."""
     if stat.S_ISLNK(found.st_mode):
-        target = os.fsencode(os.readlink(file))
-        return stat.S_ISLNK(before.mode) and Blob.from_string(target).id.decode() == before.blob
+        return stat.S_ISLNK(before.mode) and _target(file) == before.blob
     if not stat.S_ISREG(found.st_mode) or not stat.S_ISREG(before.mode):
         return False
     if bool(found.st_mode & stat.S_IXUSR) != bool(before.mode & stat.S_IXUSR):
         return False
-    return (trusted or Blob.from_string(file.read_bytes()).id.decode()) == before.blob
+    return (trusted or _content(file)) == before.blob
+
+
+def _target(link: Path) -> str | None:
+    """Return the blob of a link; None when it is none any more."""
+    try:
+        return Blob.from_string(os.fsencode(os.readlink(link))).id.decode()
+    except _GONE:
+        raise
+    except OSError:
+        return None
+
+
+def _content(file: Path) -> str | None:
+    """Return the blob of a plain file; None when it cannot be read, which is for its next reader to name."""
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as opened:
+            return Blob.from_string(opened.read()).id.decode()
+    except _GONE:
+        raise
+    except OSError:
+        return None

@@ -86,6 +86,8 @@ def status(agent: str | None, as_json: bool) -> None:
     if failure is not None:
         hint = f"\n  {clean(failure['hint'])}" if failure["hint"] else ""
         click.echo(f"The last try failed at {when(failure['at'])}: {clean(failure['error'])}{hint}")
+    if found["alarm"] is not None:
+        click.echo(f"Look here: {found['alarm']}.")
     since = found["days_since_promotion"]
     ago = f"the last came {count(since, 'day', 'days')} ago" if since else "the last came today"
     ago = "none was ever promoted" if since is None else ago
