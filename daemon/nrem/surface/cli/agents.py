@@ -11,12 +11,12 @@ from typing import Any
 import click
 
 from nrem import config, wire
+from nrem.client import choose_agent
 from nrem.errors import InvalidField
 from nrem.policy.rendering import clean
 from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
-    choose_agent,
     confirm,
     count,
     force_option,

@@ -11,7 +11,7 @@ import click
 from pydantic import TypeAdapter
 
 from nrem import config
-from nrem.client import is_up
+from nrem.client import choose_agent, is_up
 from nrem.clock import SystemClock
 from nrem.errors import ConfigError, NremError
 from nrem.model import iso
@@ -20,7 +20,6 @@ from nrem.surface.cli.shared import (
     Command,
     Group,
     agent_option,
-    choose_agent,
     confirm,
     count,
     force_option,

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
-    choose_agent,
     confirm,
     count,
     filter_options,

@@ -88,23 +88,6 @@ def store_or_notice() -> Iterator[Call]:
         ctx.exit(0)
 
 
-def choose_agent(run: Call, given: str | None) -> str:
-    """Return the agent to work with: the one given, $NREM_AGENT, or the only one there is."""
-    chosen = given or config.default_agent()
-    if chosen is not None:
-        return chosen
-    names = [agent["agent"] for agent in run("list_agents")["agents"]]
-    if len(names) == 1:
-        return str(names[0])
-    if not names:
-        raise NotFound("there is no agent yet", hint="nrem agent add NAME", code="no_agent")
-    raise InputError(
-        f"there are several agents: {', '.join(names)}",
-        hint="choose one with -a NAME, or set NREM_AGENT",
-        field="agent",
-    )
-
-
 def keep_token(run: Call, agent: str) -> None:
     """Make an agent's token, and put it where `nrem mcp` finds it, for nobody else to read."""
     token = run("create_token", agent=agent, label="nrem mcp")["token"]

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.errors import InputError
 from nrem.model import Right
 from nrem.surface.cli.shared import (
     Group,
-    choose_agent,
     json_option,
     present,
     show_json,
