@@ -223,7 +223,7 @@ class Methods(abc.ABC):
     def get_memory(self, id: str, *, agent: str | None = None) -> wire.Shown:
         """Show one memory.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Shown = self._run("get_memory", {"agent": agent, "id": id})
@@ -546,7 +546,7 @@ class Methods(abc.ABC):
     ) -> wire.Changed:
         """Change a memory; the version before is kept.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         content: The new text.
         category: One word for its subject.
@@ -581,7 +581,7 @@ class Methods(abc.ABC):
     def pin_memory(self, id: str, *, agent: str | None = None) -> wire.Changed:
         """Keep a memory from ever being evicted.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Changed = self._run("pin_memory", {"agent": agent, "id": id})
@@ -590,7 +590,7 @@ class Methods(abc.ABC):
     def unpin_memory(self, id: str, *, agent: str | None = None) -> wire.Changed:
         """Let a pinned memory go its way again.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Changed = self._run("unpin_memory", {"agent": agent, "id": id})
@@ -599,7 +599,7 @@ class Methods(abc.ABC):
     def forget(self, id: str, *, agent: str | None = None) -> wire.Forgotten:
         """Forget a memory; its history stays.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Forgotten = self._run("forget", {"agent": agent, "id": id})
@@ -608,7 +608,7 @@ class Methods(abc.ABC):
     def erase_memory(self, id: str, *, agent: str | None = None) -> wire.Erased:
         """Erase a memory for good: every version, in the store and in the workspace's history.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Erased = self._run("erase_memory", {"agent": agent, "id": id})
@@ -697,7 +697,7 @@ class Methods(abc.ABC):
     def list_versions(self, id: str, *, agent: str | None = None) -> wire.Versions:
         """List every state a memory ever had, with who made it and when.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Versions = self._run("list_versions", {"agent": agent, "id": id})
@@ -706,7 +706,7 @@ class Methods(abc.ABC):
     def why(self, id: str, *, agent: str | None = None) -> wire.Why:
         """Tell where a memory comes from, what became of it, and which questions it answered.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.Why = self._run("why", {"agent": agent, "id": id})
@@ -840,7 +840,7 @@ class Methods(abc.ABC):
     ) -> wire.Bisected:
         """Find since which commit and event a memory is, or is no more, in an answer.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         query: The question.
         agent: Whose memory; the client's agent if not given.
         limit: How many hits count as the answer.
@@ -889,7 +889,7 @@ class Methods(abc.ABC):
     def explain_dream(self, id: str, *, agent: str | None = None) -> wire.DreamExplained:
         """Explain why a memory has a line in MEMORY.md or none, and what would change that.
 
-        id: The id of the memory.
+        id: The id of the memory, or the beginning or end of it.
         agent: Whose memory; the client's agent if not given.
         """
         found: wire.DreamExplained = self._run("explain_dream", {"agent": agent, "id": id})

@@ -122,7 +122,10 @@ class StoredMany:
 
 
 class MemoryRef(AgentRef):
-    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"), description="The id of the memory.")
+    id: Label = Field(
+        validation_alias=AliasChoices("id", "memory_id"),
+        description="The id of the memory, or the beginning or end of it.",
+    )
 
 
 class Edit(MemoryRef):
