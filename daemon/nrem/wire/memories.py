@@ -173,7 +173,7 @@ class Conditions(AgentRef):
             room=self.room,
             user=self.user,
             session=self.session,
-            metadata=self.metadata,
+            metadata=self.metadata or None,  # an empty one holds for all, also for those without any
             after=self.after,
             before=self.before,
             trust=self.trust,

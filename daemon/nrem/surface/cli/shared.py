@@ -33,6 +33,16 @@ EXIT_CODES: tuple[tuple[type[NremError], int], ...] = (
 class Command(click.Command):
     """A command whose errors say what to do, and end with their family's exit code."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse like click; what is too much after a text was most likely meant to be part of it."""
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            takes_text = any(parameter.name in ("text", "query") for parameter in self.params)
+            hint = " A text of several words goes in quotes." if takes_text else ""
+            ctx.fail(f"Nothing more was expected: {' '.join(rest)}.{hint}")
+        return rest
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
             return super().invoke(ctx)
