@@ -16,6 +16,7 @@ from nrem.client import Client, is_up
 from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
 from nrem.model import KIND_ALIASES, Kind
 from nrem.policy.rendering import clean
+from nrem.surface.cli import completing
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[..., dict[str, Any]]
@@ -123,7 +124,10 @@ def confirm(question: str, *, force: bool) -> None:
 
 def agent_option(command: F) -> F:
     return click.option(
-        "-a", "--agent", metavar="NAME", help="Whose memory; $NREM_AGENT, or the only agent."
+        *("-a", "--agent"),
+        metavar="NAME",
+        shell_complete=completing.agents,
+        help="Whose memory; $NREM_AGENT, or the only agent.",
     )(command)
 
 
