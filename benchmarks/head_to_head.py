@@ -4,12 +4,13 @@ Each is used as its documentation shows and with its default ranking. The peers 
 all that their interfaces take; nrem gets the speaker, the session and the time as fields. mem0 runs with
 infer=False, because with a language model it would store other texts.
 
-Needs: pip install 'nrem[head-to-head]'
+Needs: pip install '.[head-to-head]'
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import tempfile
@@ -114,6 +115,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True, help="a file in LoCoMo's format")
     parser.add_argument("--embedder", default="local:wordllama-256")
     options = parser.parse_args()
+    missing = [name for name in ("chromadb", "mem0") if importlib.util.find_spec(name) is None]
+    if missing:
+        parser.error(f"{' and '.join(missing)} cannot be imported: pip install '.[head-to-head]'")
     conversations = load(options.data)
     embedder = make(options.embedder, Embeddings())
     size = len(vectors_of(embedder, ["size"])[0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -64,10 +65,22 @@ def _method(operation: wire.Operation) -> str:
     body = ", ".join(f"{name!r}: {name}" for name in names)
     return f"""
     def {operation.name}({", ".join(signature)}) -> {record}:
-        \"\"\"{operation.summary}\"\"\"
+        \"\"\"{_docstring(operation, [*required, *(name for name in names if name not in required)])}\"\"\"
         found: {record} = self._run({operation.name!r}, {{{body}}})
         return found
 """
+
+
+def _docstring(operation: wire.Operation, names: list[str]) -> str:
+    """Return what a method does, and what its arguments are."""
+    lines = [operation.summary, ""]
+    for name in names:
+        said = operation.takes.model_fields[name].description
+        if name == "agent" and "{agent}" in operation.path:
+            said = "Whose memory; the client's agent if not given."
+        if said is not None:
+            lines += textwrap.wrap(f"{name}: {said}", 98, initial_indent=" " * 8, subsequent_indent=" " * 12)
+    return operation.summary if len(lines) == 2 else "\n".join([*lines, " " * 8])
 
 
 def _type(schema: dict[str, Any], name: str) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from builders import NOON, Call
-from nrem.errors import InvalidField, NotFound
+from nrem.errors import InputError, InvalidField, NotFound
 from nrem.surface.operations import BINDING
 from nrem.wire import (
     LAST_MOMENT,
@@ -23,6 +23,7 @@ from nrem.wire import (
     Conditions,
     Draft,
     Input,
+    Recall,
     is_blank,
     parse_json,
     read,
@@ -362,3 +363,45 @@ def test_every_spelling_of_a_text_has_one_slug(text: str) -> None:
 )
 def test_a_text_is_blank_when_there_is_nothing_to_see(text: str, blank: bool) -> None:
     assert is_blank(text) is blank
+
+
+RIGHT: dict[str, Any] = {"agent": "ana", "id": "x", "recall_id": "x", "query": "x", "path": "x", "config": {}}
+WRONG: list[Any] = [None, 5, -1, 10**9, "", "x" * 100_000, {}, [], [1], ["x"] * 2000, True, 3.5, float("nan")]
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_refusal_is_in_words_of_our_own(name: str) -> None:
+    takes = OPERATIONS[name].takes
+    right = {field: value for field, value in RIGHT.items() if field in takes.model_fields}
+    said = []
+    for field in takes.model_fields:
+        for value in WRONG:
+            try:
+                read(takes, right | {field: value})
+            except InputError as error:
+                said.append(error.message.partition(": ")[2])
+    assert said or not takes.model_fields
+    foreign = ("Input should", "should have", "Field required", "Value error", "valid ", "{", "validation")
+    assert [text for text in said if any(word in text for word in foreign)] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ({"limit": 0}, "limit: must be at least 1"),
+        ({"limit": 1001}, "limit: must be at most 1000"),
+        ({"limit": "5"}, "limit: must be a whole number"),
+        ({"metadata": 5}, "metadata: must be a JSON object"),
+        ({"mode": "fast"}, "mode: must be keyword, vector or hybrid"),
+        ({"tags_any": "x"}, "tags_any: must be a list"),
+        ({"query": 5}, "query: must be a text"),
+        ({"pinned": 1}, "pinned: must be true or false"),
+        ({"threshold": "x"}, "threshold: must be a number"),
+        ({"cursor": ""}, "cursor: is not a field of this operation"),
+        ({"kinds": ["nope"]}, "kinds[0]: must be one of"),
+    ],
+)
+def test_a_refusal_says_what_must_be(body: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError) as refused:
+        read(Recall, {"agent": "ana", **body})
+    assert refused.value.message.startswith(message)

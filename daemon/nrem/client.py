@@ -16,7 +16,7 @@ import functools
 import json
 import socket
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -61,8 +61,9 @@ FAMILIES: tuple[tuple[range, type[NremError]], ...] = (
 class Client(Methods):
     """Speaks to a daemon: at a URL, with a token, or on the owner's socket (a path; by default the home's).
 
-    `agent` is whose memory is meant where a call names no agent; `ingress` is what the owner's own programs
-    say they are, and becomes part of what they store.
+    `agent` is whose memory is meant where a call names no agent. Without it that is $NREM_AGENT's, or that of
+    the only agent there is, as found by the first call that needs one. `ingress` is what the owner's own
+    programs say they are, and becomes part of what they store.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Client(Methods):
         ingress: str = "http",
     ) -> None:
         self.agent = agent
+        self._chosen: str | None = None
         self._path = None if isinstance(where, str) else where or config.socket(config.home())
         self._seen = False
         self._http = httpx.Client(
@@ -121,7 +123,7 @@ class Client(Methods):
             if self.agent is not None:
                 fields["agent"] = self.agent
             elif "{agent}" in operation.path:
-                raise InvalidField("agent", "is missing", hint='Client(agent="ana"), or agent= in the call')
+                fields["agent"] = self._choose(operation)
         try:
             text = json.dumps(fields, allow_nan=False)
         except (ValueError, TypeError, RecursionError):
@@ -136,6 +138,14 @@ class Client(Methods):
             given = {"params": httpx.QueryParams(wire.to_query(fields))}  # type: ignore[arg-type]
         given["timeout"] = httpx.Timeout(operation.patience, connect=CONNECT_SECONDS)
         return self._send(operation.method, path, given, again=operation.right is Right.READ)
+
+    def _choose(self, operation: wire.Operation) -> str:
+        """Return whose memory is meant when nobody said so; what only an owner may do is never guessed."""
+        if operation.right is Right.ADMIN:
+            raise InvalidField("agent", "is missing", hint='Client(agent="ana"), or agent= in the call')
+        if self._chosen is None:
+            self._chosen = choose_agent(self.call)
+        return self._chosen
 
     def _send(self, method: str, path: str, given: Mapping[str, Any], *, again: bool) -> httpx.Response:
         """Send a request, and once more when it may be done twice or was not even begun."""
@@ -163,6 +173,23 @@ class Client(Methods):
         if self._path is not None and not self._seen and not is_up(self._path):
             raise _gone("nobody listens")
         self._seen = True
+
+
+def choose_agent(call: Callable[..., dict[str, Any]], given: str | None = None) -> str:
+    """Return the agent to work with: the one given, $NREM_AGENT, or the only one there is."""
+    chosen = given or config.default_agent()
+    if chosen is not None:
+        return chosen
+    names = [agent["agent"] for agent in call("list_agents")["agents"]]
+    if len(names) == 1:
+        return str(names[0])
+    if not names:
+        raise NotFound("there is no agent yet", hint="nrem agent add NAME", code="no_agent")
+    raise InputError(
+        f"there are several agents: {', '.join(names)}",
+        hint="choose one with -a NAME (in Python agent=NAME), or set NREM_AGENT",
+        field="agent",
+    )
 
 
 def unix_transport(path: Path) -> httpx.HTTPTransport:

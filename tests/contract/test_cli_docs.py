@@ -170,3 +170,13 @@ def test_the_links_of_the_page_lead_somewhere() -> None:
     assert set(re.findall(r"\]\(#([\w-]+)\)", PAGE)) <= anchors
     for name in re.findall(r"\]\((\w+\.md)", PAGE):
         assert (ROOT / "docs" / name).exists()
+
+
+def test_the_page_on_upgrading_shows_commands_that_can_be_typed() -> None:
+    lines = re.findall(
+        r"^\$ ((?:nrem|scripts/run) .+)$", (ROOT / "docs/upgrading.md").read_text(), re.MULTILINE
+    )
+    assert len(lines) >= 8
+    for line in lines:
+        for words in calls(line):
+            parse(words)

@@ -17,7 +17,7 @@ import served
 from builders import caller_of
 from nrem import wire
 from nrem.client import Client
-from nrem.errors import NremError
+from nrem.errors import InputError, NremError
 from nrem.methods import Methods
 from nrem.runtime.app import App
 from nrem.surface import mcp, operations
@@ -117,6 +117,39 @@ def test_the_client_gives_the_records_that_the_operations_give(app: App, client:
 def test_other_names_of_what_is_in_the_path_are_taken(client: Client) -> None:
     id = client.call("remember", agent_id="ben", content="Ben likes tea")["id"]
     assert client.call("get_memory", agentId="ben", memory_id=id)["memory"]["content"] == "Ben likes tea"
+
+
+@pytest.mark.rows(99)
+def test_a_client_that_names_no_agent_takes_the_environments_or_the_only_one(
+    home: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Client(home / "nrem.sock") as other:
+        with pytest.raises(InputError, match="there are several agents: ana, ben"):
+            other.remember("x")
+        monkeypatch.setenv("NREM_AGENT", "ben")
+        other.remember("Ben likes tea")
+    assert client.list_memories(agent="ben").memories
+    monkeypatch.delenv("NREM_AGENT")
+    token = client.create_token(agent="ana").token
+    with Client(home / "nrem.sock", token=token) as only:  # it reaches one agent
+        only.remember("Ana likes tea")
+        assert [memory.content for memory in client.list_memories().memories] == ["Ana likes tea"]
+
+
+@pytest.mark.rows(99)
+def test_what_needs_an_admin_is_done_to_no_agent_that_nobody_named(
+    home: Path, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NREM_AGENT", "ben")
+    with Client(home / "nrem.sock") as other, pytest.raises(InputError, match="agent: is missing"):
+        other.remove_agent()
+    assert client.show_agent(agent="ben").agent == "ben"
+
+
+def test_each_method_explains_the_arguments_that_agents_know(client: Client) -> None:
+    told = inspect.getdoc(client.recall) or ""
+    assert "as_of: Answer from what was known then" in " ".join(told.split())
+    assert "agent: Whose memory; the client's agent if not given." in told
 
 
 @pytest.mark.rows(99)

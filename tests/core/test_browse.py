@@ -61,7 +61,7 @@ LISTED: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "u1", "room_id": "r1"}, "d"),
     ({"session": "s1"}, "hg"),
     ({"chat_session_id": "s2"}, "j"),
-    ({"metadata": {}}, "kjih"),
+    ({"metadata": {}}, "kjihgfedcba"),
     ({"metadata": {"n": 1}}, "i"),
     ({"metadata": {"n": 1.0}}, "i"),
     ({"metadata": {"n": True}}, "j"),

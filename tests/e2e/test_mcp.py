@@ -280,6 +280,22 @@ def test_an_agent_that_is_not_there_is_told_of(
     assert ended.stderr == "Error: there is no agent called nobody\nHint: nrem agent add nobody\n"
 
 
+def test_the_agent_may_be_named_by_the_environment_or_be_the_only_one(
+    home: Path, environment: dict[str, str], daemon: subprocess.Popen[bytes]
+) -> None:
+    def refused(environment: dict[str, str]) -> str:
+        return subprocess.run(
+            [*NREM, "mcp"], env=environment, capture_output=True, text=True, input=""
+        ).stderr
+
+    assert refused(environment) == ""
+    with Client(home / "nrem.sock") as client:
+        client.call("add_agent", agent="ben")
+    assert "there are several agents: ana, ben" in refused(environment)
+    assert refused(environment | {"NREM_AGENT": "ben"}) == ""
+    assert (home / "tokens/ben").exists()
+
+
 def test_without_a_daemon_it_says_how_to_start_one(environment: dict[str, str]) -> None:
     ended = subprocess.run([*NREM, "mcp", "--agent", "ana"], env=environment, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (6, "")

@@ -7,15 +7,14 @@ import json
 
 from nrem.errors import InvalidField
 from nrem.model import Memory, Scope
-from nrem.store import listing, memories, promotions
+from nrem.store import listing, memories
 from nrem.store.database import Database
 from nrem.wire import ListMemories, Page, Shown, Versions
 
 
 def get(store: Database, scope: Scope, id: str) -> Shown:
-    """Return one memory with its use; what MEMORY.md calls it will do for its id."""
+    """Return one memory with its use."""
     with store.reading() as db:
-        id = promotions.resolve(db, scope.number, id)
         memory = memories.get(db, scope.number, id)
         use = memories.use(db, scope.number, id)
     return Shown(memory=memory, access_count=use.access_count, last_accessed_at=use.last_accessed_at)

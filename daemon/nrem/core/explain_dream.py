@@ -12,7 +12,7 @@ from nrem.policy import dreaming, projection
 from nrem.policy.dreaming import Candidate, obstacle
 from nrem.policy.noise import noise
 from nrem.policy.projection import Plan
-from nrem.store import memories, promotions
+from nrem.store import memories
 from nrem.store.model_lines import ModelLine
 from nrem.wire import DreamExplained
 
@@ -21,12 +21,8 @@ USES = (1, 2, 4, 8, 16, 32)
 
 
 def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
-    """Return what a sweep would decide about one memory now, term by term; NotFound for a foreign id.
-
-    What MEMORY.md calls it will do for its id.
-    """
+    """Return what a sweep would decide about one memory now, term by term; NotFound for a foreign id."""
     with dreamer.store.reading() as db:
-        id = promotions.resolve(db, dreamer.scope.number, id)
         memory = memories.get(db, dreamer.scope.number, id)
     found = look(dreamer)
     gathered = gather(dreamer, found, now=now)

@@ -93,9 +93,10 @@ def _git(db: Connection, workspace: Workspace, settings: Config, scope: int, now
     yield _finding("NR060", "ok", f"branch {repository.branch} at {head[:10]}")
     recorded = record.read(repository, head)
     differing = list(_guarded(_compare_events(db, scope, recorded)))
+    number = "1 event" if recorded.seq == 1 else f"{recorded.seq:,} events"
     sound = {
         "objects": "each is there, and what its name says",
-        "events": f"{recorded.seq:,} events, the same as in the database",
+        "events": f"{number}, the same as in the database",
         "state": "it is what the events add up to",
         "trailers": "they fit the files",
     }

@@ -293,6 +293,6 @@ def not_found(id: str) -> NotFound:
     shown = secrets.redact(id, secrets.scan(id))  # whatever was given as an id is repeated to its giver's log
     return NotFound(
         f"there is no memory {shown}",
-        hint="nrem list shows the ids of an agent's memories",
+        hint="list the agent's memories to see their ids; six characters of the beginning or end will do",
         code="memory_not_found",
     )

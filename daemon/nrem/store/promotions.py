@@ -14,8 +14,6 @@ from nrem.policy import memory_doc
 from nrem.store import events, model_lines
 from nrem.store.driver import Connection, Row
 
-ID_LENGTH = 36
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grounds:
@@ -172,11 +170,6 @@ def labels(db: Connection, scope: int) -> dict[str, str]:
 def by_label(db: Connection, scope: int) -> dict[str, str]:
     """Return the memory that each label stands for."""
     return {label: id for id, label in labels(db, scope).items()}
-
-
-def resolve(db: Connection, scope: int, given: str) -> str:
-    """Return the id of the memory that a label stands for; anything else as it is."""
-    return given if len(given) == ID_LENGTH else by_label(db, scope).get(given, given)
 
 
 def made_by(db: Connection, scope: int, sweep: str) -> list[Promotion]:

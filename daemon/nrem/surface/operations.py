@@ -13,6 +13,7 @@ from nrem import wire
 from nrem.core import agents, backup, browse, doctor, embedder, jobs, push, reembed, tokens
 from nrem.core.bisect import bisect
 from nrem.core.change_lines import decide_proposal, undo_dream
+from nrem.core.complete_ids import complete_ids
 from nrem.core.diff import diff
 from nrem.core.edit import edit, pin
 from nrem.core.erase import erase
@@ -56,7 +57,7 @@ def execute(app: App, caller: Caller, name: str, body: Mapping[str, Any]) -> Any
     now = wire.Now(app.clock.now(), ZoneInfo(app.config.time.zone))
     request = wire.read(operation.takes, body, now)
     _check_reach(caller, operation, request)
-    return BINDING[name](app, caller, request)
+    return BINDING[name](app, caller, complete_ids(app.store, app.scope, request))
 
 
 def check_right(caller: Caller, operation: wire.Operation) -> None:

@@ -136,15 +136,39 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number in JSON")
 
 
+PROBLEMS = {
+    "missing": "is missing",
+    "dict_type": "must be a JSON object",
+    "model_type": "must be a JSON object",
+    "list_type": "must be a list",
+    "string_type": "must be a text",
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "enum": "must be {expected}",
+    "literal_error": "must be {expected}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must not be empty",
+    "too_long": "must have at most {max_length} items",
+}
+"""What is wrong with a field, by what pydantic calls it; what a field says itself is said as it is."""
+
+
 def _explain(model: type[Input], error: ValidationError) -> InputError:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    first = error.errors(include_url=False, include_input=False)[0]
     place = [
         part for part in first["loc"] if isinstance(part, int | str) and not str(part).startswith("function-")
     ]
     field = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
     hint = None
     problem = first["msg"].removeprefix("Value error, ")
-    if first["type"] == "extra_forbidden":
+    if first["type"] in PROBLEMS:
+        problem = PROBLEMS[first["type"]].format(**first.get("ctx", {})).replace("'", "")
+    elif first["type"] == "extra_forbidden":
         known = list(Draft.model_fields) if "memories[" in field else list(model.model_fields)
         near = difflib.get_close_matches(str(place[-1]), known, n=1)
         problem = "is not a field of this operation"

@@ -18,4 +18,6 @@ class Input(BaseModel):
 
 
 class AgentRef(Input):
-    agent: AgentName = Field(validation_alias=AliasChoices("agent", "agent_id", "agentId"))
+    agent: AgentName = Field(
+        validation_alias=AliasChoices("agent", "agent_id", "agentId"), description="The agent's name."
+    )

@@ -59,29 +59,43 @@ class Draft(Input):
     """A memory to be stored, before importance, concepts and secrets were looked at."""
 
     content: Content = Field(description="The text: one statement that can be understood by itself.")
-    kind: KindWord = Field(default="semantic", validation_alias=AliasChoices("kind", "memory_type", "type"))
+    kind: KindWord = Field(
+        default="semantic",
+        validation_alias=AliasChoices("kind", "memory_type", "type"),
+        description="What it is: something known, something done, how to do it, and others.",
+    )
     category: Category = Field(default="general", description="One word for its subject: preferences, work.")
     tags: Tags = Field(default=[], description="Labels to find it by.")
-    data: Json | None = None
-    metadata: Json | None = None
-    context: Text | None = None
+    data: Json | None = Field(default=None, description="Any JSON object, given back unchanged.")
+    metadata: Json | None = Field(default=None, description="A JSON object that memories can be filtered by.")
+    context: Text | None = Field(
+        default=None, description="Text by which it is found too, but that is not part of it."
+    )
     importance: Unit | None = Field(
         default=None, description="Cost of forgetting, from 0 to 1; derived when not given."
     )
-    confidence: Unit = 1.0
-    role: Parsed | None = None
+    confidence: Unit = Field(default=1.0, description="Belief that it is true, from 0 to 1.")
+    role: Parsed | None = Field(default=None, description="Who said it.")
     session: Session = None
     room: Room = None
     user: User = None
     pinned: bool = Field(default=False, description="Never evicted, and first when room is scarce.")
-    source: Label | None = None
+    source: Label | None = Field(default=None, description="Where it comes from.")
     trust: TrustWord | None = Field(default=None, description="May only lower the caller's own trust.")
-    trigger: Label | None = Field(default=None, validation_alias=AliasChoices("trigger", "trigger_type"))
+    trigger: Label | None = Field(
+        default=None,
+        validation_alias=AliasChoices("trigger", "trigger_type"),
+        description="What made the caller store it.",
+    )
     embedding: Embedding | None = Field(default=None, description="Its vector, if the caller has it.")
     legacy_id: Label | None = Field(
         default=None, description="Its id in another system; a known one is not stored again."
     )
-    created_at: Time | None = Field(default=None, validation_alias=AliasChoices("created_at", "createdAt"))
+    created_at: Time | None = Field(
+        default=None,
+        validation_alias=AliasChoices("created_at", "createdAt"),
+        description="When it was learned, if not now.",
+    )
     updated_at: Time | None = Field(default=None, description="When it was last edited elsewhere.")
     expires_at: Time | None = Field(default=None, description="When it stops being true, if it does.")
     consolidated_at: Time | None = None
@@ -108,21 +122,24 @@ class StoredMany:
 
 
 class MemoryRef(AgentRef):
-    id: Label = Field(validation_alias=AliasChoices("id", "memory_id"), description="The id of the memory.")
+    id: Label = Field(
+        validation_alias=AliasChoices("id", "memory_id"),
+        description="The id of the memory, or the beginning or end of it.",
+    )
 
 
 class Edit(MemoryRef):
     """What to change; a field that is not given stays as it is."""
 
-    content: Content | None = None
-    category: Category | None = None
-    tags: Tags | None = None
-    data: Json | None = None
-    metadata: Json | None = None
-    context: Text | None = None
-    importance: Unit | None = None
-    confidence: Unit | None = None
-    expires_at: Time | None = None
+    content: Content | None = Field(default=None, description="The new text.")
+    category: Category | None = Field(default=None, description="One word for its subject.")
+    tags: Tags | None = Field(default=None, description="Replaces all tags.")
+    data: Json | None = Field(default=None, description="Replaces the JSON object beside the text.")
+    metadata: Json | None = Field(default=None, description="Replaces the metadata.")
+    context: Text | None = Field(default=None, description="Text by which it is found too.")
+    importance: Unit | None = Field(default=None, description="Cost of forgetting, from 0 to 1.")
+    confidence: Unit | None = Field(default=None, description="Belief that it is true, from 0 to 1.")
+    expires_at: Time | None = Field(default=None, description="When it stops being true.")
     version: int | None = Field(
         default=None, ge=1, description="Refuse the edit unless this is still the version."
     )
@@ -143,7 +160,7 @@ class Conditions(AgentRef):
     metadata: Json | None = Field(default=None, description="Memories whose metadata holds all of this.")
     after: Time | None = Field(default=None, description="Created at or after this moment.")
     before: Time | None = Field(default=None, description="Created before this moment.")
-    trust: TrustWord | None = None
+    trust: TrustWord | None = Field(default=None, description="Only of this trust.")
     pinned: bool | None = Field(default=None, description="Only pinned ones, or only others.")
 
     def filter(self, *, exclude: tuple[Kind, ...] = ()) -> Filter:
@@ -156,7 +173,7 @@ class Conditions(AgentRef):
             room=self.room,
             user=self.user,
             session=self.session,
-            metadata=self.metadata,
+            metadata=self.metadata or None,  # an empty one holds for all, also for those without any
             after=self.after,
             before=self.before,
             trust=self.trust,
@@ -190,7 +207,9 @@ class Page:
 class Recall(Conditions):
     query: Text = Field(default="", description="The question, in the words of whoever asks it.")
     embedding: Embedding | None = Field(default=None, description="A vector in place of the query.")
-    mode: Literal["keyword", "vector", "hybrid"] = "hybrid"
+    mode: Literal["keyword", "vector", "hybrid"] = Field(
+        default="hybrid", description="By the words, by the meaning, or by both."
+    )
     limit: int = Field(
         default=5,
         ge=1,

@@ -170,7 +170,7 @@ def test_several_agents_are_listed_to_choose_from(nrem: Nrem, refusal: Refusal, 
     nrem("agent", "add", "ben")
     error = refusal(2, "list")
     assert error["message"] == "there are several agents: ana, ben"
-    assert error["hint"] == "choose one with -a NAME, or set NREM_AGENT"
+    assert error["hint"] == "choose one with -a NAME (in Python agent=NAME), or set NREM_AGENT"
     assert error["field"] == "agent"
 
 

@@ -54,7 +54,7 @@ def test_each_command_is_in_the_module_that_the_table_names(name: str) -> None:
 
 def test_every_module_of_commands_is_in_the_table() -> None:
     folder = Path(module.__file__).parent
-    others = {"__init__", "connecting", "main", "shared"}
+    others = {"__init__", "completing", "connecting", "main", "shared"}
     assert {file.stem for file in folder.glob("*.py")} - others == set(COMMANDS.values())
 
 
@@ -93,3 +93,14 @@ def test_help_needs_neither_the_store_nor_any_command(tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
     assert done.stdout == "['nrem.surface', 'nrem.surface.cli', 'nrem.surface.cli.main']\n"
+
+
+def test_a_command_that_is_misspelled_is_guessed(nrem: Callable[..., Result]) -> None:
+    assert "Did you mean 'recall'?" in nrem("recalls", "x", exits=2).stderr
+    assert "Did you mean" not in nrem("zzzzzz", exits=2).stderr
+
+
+def test_words_after_a_text_are_told_to_be_quoted(nrem: Callable[..., Result]) -> None:
+    told = nrem("recall", "hello", "big", "world", exits=2).stderr
+    assert "Nothing more was expected: big world. A text of several words goes in quotes." in told
+    assert "quotes" not in nrem("get", "a", "b", exits=2).stderr

@@ -398,5 +398,6 @@ def test_an_unknown_id_is_not_found(nrem: Nrem, refusal: Refusal, ana: str, word
     error = refusal(4, command, "no-such-id", *rest)
     assert error["code"] == "memory_not_found"
     assert nrem(command, "no-such-id", *rest, exits=4).stderr == (
-        "Error: there is no memory no-such-id\nHint: nrem list shows the ids of an agent's memories\n"
+        "Error: there is no memory no-such-id\n"
+        "Hint: list the agent's memories to see their ids; six characters of the beginning or end will do\n"
     )

@@ -338,7 +338,7 @@ def test_embed_says_when_there_is_no_vector(
 def test_embed_needs_a_text_and_an_embedder(
     nrem: Nrem, refusal: Refusal, ana: str, monkeypatch: pytest.MonkeyPatch, use: Callable[[str], None]
 ) -> None:
-    assert refusal(2, "embed", " ")["field"] == "texts[0]"
+    assert refusal(2, "embed", " ")["field"] == "text"
     assert refusal(2, "embed", stdin=b"\xff")["field"] == "text"
     use(refusing_url())
     assert "ollama did not answer" in refusal(6, "embed", "tea")["message"]

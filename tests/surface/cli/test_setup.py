@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import Result
+
+from nrem.surface.cli.main import main
 
 Nrem = Callable[..., Result]
 Answer = Callable[..., Any]
@@ -176,3 +179,33 @@ def test_the_script_completes_commands_and_values(typed: str, offered: list[str]
         check=True,
     )
     assert [line.partition(",")[2] for line in done.stdout.splitlines()] == offered
+
+
+def offered(*words: str, part: str = "") -> list[str]:
+    """What the shell is offered behind these words."""
+    completion = ShellComplete(main, {}, "nrem", "_NREM_COMPLETE")
+    return [item.value for item in completion.get_completions(list(words), part)]
+
+
+def test_completion_offers_agents_tokens_and_backups(nrem: Nrem, answer: Answer, daemon: Any) -> None:
+    nrem("init", "--name", "ana")
+    nrem("agent", "add", "ben")
+    token = answer("token", "create", "-a", "ana", "--label", "laptop")["id"]
+    backup = answer("backup", "create")["name"]
+    assert offered("recall", "-a") == ["ana", "ben"]
+    assert offered("recall", "-a", part="b") == ["ben"]
+    assert offered("agent", "show") == ["ana", "ben"]
+    assert offered("token", "create", "-a") == ["ana", "ben"]
+    assert token in offered("token", "revoke")
+    assert offered("token", "revoke", part=token) == [token]
+    assert offered("verify", "-a", part="x") == []
+    daemon.stay_down()
+    assert offered("backup", "restore") == [backup]
+    assert offered("recall", "-a") == []
+
+
+def test_completion_is_quiet_where_nothing_can_be_had(home: Path) -> None:
+    assert [offered("recall", "-a"), offered("token", "revoke"), offered("backup", "restore")] == [[], [], []]
+    home.mkdir()
+    (home / "nrem.toml").write_text("no TOML")
+    assert offered("recall", "-a") == []

@@ -11,12 +11,13 @@ from typing import Any
 import click
 
 from nrem import config, wire
+from nrem.client import choose_agent
 from nrem.errors import InvalidField
 from nrem.policy.rendering import clean
+from nrem.surface.cli import completing
 from nrem.surface.cli.connecting import connection
 from nrem.surface.cli.shared import (
     Group,
-    choose_agent,
     confirm,
     count,
     force_option,
@@ -74,7 +75,7 @@ def list_agents(as_json: bool) -> None:
 
 
 @agent_command.command("show")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.agents)
 @json_option
 def show(name: str | None, as_json: bool) -> None:
     """Show one agent."""
@@ -104,7 +105,7 @@ def _waiting(agent: dict[str, Any]) -> str:
 
 
 @agent_command.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.agents)
 @click.option("--erase", is_flag=True, help="Delete the workspace too: all memories and history.")
 @force_option
 @json_option
@@ -135,7 +136,7 @@ def remove(name: str, erase: bool, force: bool, as_json: bool) -> None:
 
 
 @agent_command.command("config")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=completing.agents)
 @click.option("--set", "sets", multiple=True, metavar="KEY=VALUE", help="Set a key. May be repeated.")
 @click.option("--unset", "unsets", multiple=True, metavar="KEY", help="Take a key out. May be repeated.")
 @click.option("--file", type=click.Path(path_type=Path), help="Replace it all by this JSON or TOML file.")

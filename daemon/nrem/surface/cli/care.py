@@ -11,16 +11,16 @@ import click
 from pydantic import TypeAdapter
 
 from nrem import config
-from nrem.client import is_up
+from nrem.client import choose_agent, is_up
 from nrem.clock import SystemClock
 from nrem.errors import ConfigError, NremError
 from nrem.model import iso
 from nrem.policy.rendering import clean
+from nrem.surface.cli import completing
 from nrem.surface.cli.shared import (
     Command,
     Group,
     agent_option,
-    choose_agent,
     confirm,
     count,
     force_option,
@@ -89,7 +89,7 @@ def list_backups(as_json: bool) -> None:
 
 
 @backup_command.command("restore")
-@click.argument("name")
+@click.argument("name", shell_complete=completing.backups)
 @force_option
 @json_option
 def restore(name: str, force: bool, as_json: bool) -> None:
@@ -162,7 +162,12 @@ def doctor_command(ctx: click.Context, deep: bool, as_json: bool) -> None:
 
 
 @click.command("verify", cls=Command)
-@click.option("-a", "--agent", metavar="NAME", help="Only this agent's; else $NREM_AGENT's, or all.")
+@click.option(
+    *("-a", "--agent"),
+    metavar="NAME",
+    shell_complete=completing.agents,
+    help="Only this agent's; else $NREM_AGENT's, or all.",
+)
 @json_option
 @click.pass_context
 def verify_command(ctx: click.Context, agent: str | None, as_json: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.core import import_
 from nrem.errors import InputError, InvalidField
 from nrem.policy.rendering import clean
@@ -20,7 +21,6 @@ from nrem.surface.cli.shared import (
     Call,
     Command,
     agent_option,
-    choose_agent,
     count,
     filter_options,
     filters,

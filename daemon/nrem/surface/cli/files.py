@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
+from nrem.client import choose_agent
 from nrem.errors import InvalidField
 from nrem.surface.cli.shared import (
     Group,
     agent_option,
-    choose_agent,
     count,
     json_option,
     present,

@@ -15,7 +15,7 @@ def jobs_command() -> None:
 
 @jobs_command.command("list", cls=Command)
 @click.option("--state", type=click.Choice(["queued", "running", "done", "dead"]), help="Only of this state.")
-@click.option("--limit", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=int, default=20, show_default=True, help="At most so many, up to 1000.")
 @json_option
 def list_jobs(state: str | None, limit: int, as_json: bool) -> None:
     """List jobs, newest first."""

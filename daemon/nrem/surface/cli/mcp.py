@@ -16,10 +16,10 @@ import click
 import httpx
 
 from nrem import config, wire
-from nrem.client import CONNECT_SECONDS, Client, is_up, unix_transport
+from nrem.client import CONNECT_SECONDS, Client, choose_agent, is_up, unix_transport
 from nrem.errors import InvalidField, Unavailable
 from nrem.surface.cli import daemon
-from nrem.surface.cli.shared import Command, keep_token
+from nrem.surface.cli.shared import Command, agent_option, keep_token
 
 ANSWER_SECONDS = 60.0
 AT_ONCE = 16
@@ -36,12 +36,14 @@ log = logging.getLogger("nrem.mcp")
 
 
 @click.command("mcp", cls=Command)
-@click.option("-a", "--agent", metavar="NAME", required=True, help="Whose memory.")
+@agent_option
 @click.option("--start", is_flag=True, help="Start the daemon if it is not up.")
-def mcp_command(agent: str, start: bool) -> None:
+def mcp_command(agent: str | None, start: bool) -> None:
     """Serve an agent's tools over standard input and output, for an MCP client that starts it."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
-    wire.read(wire.AgentRef, {"agent": agent})
+    agent = config.default_agent() if agent is None else agent
+    if agent is not None:
+        wire.read(wire.AgentRef, {"agent": agent})
     home = config.home()
     path = config.socket(home)
     if not is_up(path):
@@ -50,11 +52,12 @@ def mcp_command(agent: str, start: bool) -> None:
                 "nrem is not up", hint="nrem up --detach, or nrem mcp --start", code="no_daemon"
             )
         daemon.start(home, path)
-    token = _token(home, agent)
-    if token is None:
-        with Client(path, ingress="cli") as client:
-            keep_token(client.call, agent)
+    with Client(path, ingress="cli") as client:
+        agent = choose_agent(client.call, agent)
         token = _token(home, agent)
+        if token is None:
+            keep_token(client.call, agent)
+            token = _token(home, agent)
     with Bridge(path, agent, {"Authorization": f"Bearer {token}"}) as bridge:
         bridge.serve()
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
-    choose_agent,
     confirm,
     count,
     filter_options,
@@ -115,7 +115,7 @@ def _shown(value: object) -> str:
 @click.command("list", cls=Command)
 @agent_option
 @filter_options
-@click.option("--limit", type=int, default=20, show_default=True, help="At most so many.")
+@click.option("--limit", type=int, default=20, show_default=True, help="At most so many, up to 1000.")
 @click.option("--page", type=int, help="A page by its number, with totals.")
 @click.option("--cursor", metavar="NEXT", help="The page behind another one.")
 @json_option

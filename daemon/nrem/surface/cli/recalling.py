@@ -7,12 +7,14 @@ from typing import Any
 
 import click
 
+from nrem import wire
+from nrem.client import choose_agent
+from nrem.errors import InvalidField
 from nrem.policy import rendering
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
-    choose_agent,
     count,
     filter_options,
     filters,
@@ -29,7 +31,7 @@ from nrem.surface.cli.shared import (
 @click.argument("query", required=False)
 @agent_option
 @click.option("--mode", type=click.Choice(["keyword", "vector", "hybrid"]), help="How to search.")
-@click.option("--limit", type=int, default=5, show_default=True, help="At most so many.")
+@click.option("--limit", type=int, default=5, show_default=True, help="At most so many, up to 1000.")
 @click.option("--budget", type=int, metavar="TOKENS", help="At most so many tokens together.")
 @click.option("--threshold", type=float, help="Only hits with at least this cosine.")
 @click.option("--profile", type=click.Choice(["default", "agentos"]), help="How to score.")
@@ -130,9 +132,11 @@ def _shown(hit: dict[str, Any]) -> str:
 @json_option
 def embed_command(text: str | None, as_json: bool) -> None:
     """Show the vector that the embedder makes of a text."""
-    texts = [read_text(text, "text")]
+    given = read_text(text, "text")
+    if wire.is_blank(given):
+        raise InvalidField("text", "must not be blank")
     with store() as run:
-        made = run("embed", texts=texts)
+        made = run("embed", texts=[given])
     if as_json:
         show_json(made)
         return

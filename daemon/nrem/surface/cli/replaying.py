@@ -10,11 +10,11 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
-    choose_agent,
     count,
     json_option,
     present,

@@ -16,6 +16,7 @@ from nrem.client import Client, is_up
 from nrem.errors import Conflict, Corrupt, Denied, InputError, InvalidField, NotFound, NremError, Unavailable
 from nrem.model import KIND_ALIASES, Kind
 from nrem.policy.rendering import clean
+from nrem.surface.cli import completing
 
 F = TypeVar("F", bound=Callable[..., Any])
 Call = Callable[..., dict[str, Any]]
@@ -32,6 +33,16 @@ EXIT_CODES: tuple[tuple[type[NremError], int], ...] = (
 
 class Command(click.Command):
     """A command whose errors say what to do, and end with their family's exit code."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse like click; what is too much after a text was most likely meant to be part of it."""
+        ctx.allow_extra_args = True
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            takes_text = any(parameter.name in ("text", "query") for parameter in self.params)
+            hint = " A text of several words goes in quotes." if takes_text else ""
+            ctx.fail(f"Nothing more was expected: {' '.join(rest)}.{hint}")
+        return rest
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -88,23 +99,6 @@ def store_or_notice() -> Iterator[Call]:
         ctx.exit(0)
 
 
-def choose_agent(run: Call, given: str | None) -> str:
-    """Return the agent to work with: the one given, $NREM_AGENT, or the only one there is."""
-    chosen = given or config.default_agent()
-    if chosen is not None:
-        return chosen
-    names = [agent["agent"] for agent in run("list_agents")["agents"]]
-    if len(names) == 1:
-        return str(names[0])
-    if not names:
-        raise NotFound("there is no agent yet", hint="nrem agent add NAME", code="no_agent")
-    raise InputError(
-        f"there are several agents: {', '.join(names)}",
-        hint="choose one with -a NAME, or set NREM_AGENT",
-        field="agent",
-    )
-
-
 def keep_token(run: Call, agent: str) -> None:
     """Make an agent's token, and put it where `nrem mcp` finds it, for nobody else to read."""
     token = run("create_token", agent=agent, label="nrem mcp")["token"]
@@ -130,7 +124,10 @@ def confirm(question: str, *, force: bool) -> None:
 
 def agent_option(command: F) -> F:
     return click.option(
-        "-a", "--agent", metavar="NAME", help="Whose memory; $NREM_AGENT, or the only agent."
+        *("-a", "--agent"),
+        metavar="NAME",
+        shell_complete=completing.agents,
+        help="Whose memory; $NREM_AGENT, or the only agent.",
     )(command)
 
 

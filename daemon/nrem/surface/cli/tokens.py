@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.errors import InputError
 from nrem.model import Right
+from nrem.surface.cli import completing
 from nrem.surface.cli.shared import (
     Group,
-    choose_agent,
     json_option,
     present,
     show_json,
@@ -26,7 +27,12 @@ def token_command() -> None:
 
 
 @token_command.command("create")
-@click.option("-a", "--agent", metavar="NAME", help="For this agent; $NREM_AGENT, or the only agent.")
+@click.option(
+    *("-a", "--agent"),
+    metavar="NAME",
+    shell_complete=completing.agents,
+    help="For this agent; $NREM_AGENT, or the only agent.",
+)
 @click.option("--org", metavar="NAME", help="For all agents of this organisation instead.")
 @click.option("--all", "everything", is_flag=True, help="For the whole store instead.")
 @click.option(
@@ -79,7 +85,7 @@ def list_tokens(as_json: bool) -> None:
 
 
 @token_command.command("revoke")
-@click.argument("id")
+@click.argument("id", shell_complete=completing.tokens)
 @json_option
 def revoke(id: str, as_json: bool) -> None:
     """End a token at once."""

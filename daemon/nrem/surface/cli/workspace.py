@@ -6,12 +6,12 @@ from typing import Any
 
 import click
 
+from nrem.client import choose_agent
 from nrem.policy import rendering
 from nrem.policy.rendering import clean
 from nrem.surface.cli.shared import (
     Command,
     agent_option,
-    choose_agent,
     count,
     json_option,
     present,
