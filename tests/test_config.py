@@ -70,7 +70,7 @@ def test_config_is_frozen() -> None:
 
 def test_settings_list_every_leaf_once(tmp_path: Path) -> None:
     keys = [setting.key for setting in load(tmp_path, environ={}).settings]
-    assert len(keys) == len(set(keys)) == 59
+    assert len(keys) == len(set(keys)) == 60
     assert "memory.semantic.max_memories" in keys
     assert "memory.semantic" not in keys
 
