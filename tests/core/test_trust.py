@@ -43,7 +43,7 @@ def test_trust_given_with_a_memory_can_only_lower_it(
 
 @pytest.mark.rows(112)
 def test_an_unknown_trust_is_refused(call: Call) -> None:
-    with pytest.raises(InvalidField, match="'trusted' or 'untrusted'"):
+    with pytest.raises(InvalidField, match="must be trusted or untrusted"):
         call("remember", agent="ana", content="a text", trust="TRUSTED")
 
 
