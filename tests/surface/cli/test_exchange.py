@@ -161,7 +161,7 @@ def test_an_export_that_fails_leaves_the_file_before_it_alone(
 ) -> None:
     (folder / "memories.json").write_text("precious")
     nrem("export", "-a", "nobody", exits=4)
-    nrem("export", "--before", "tomorrow", exits=2)
+    nrem("export", "--before", "someday", exits=2)
     assert [file.name for file in folder.iterdir()] == ["memories.json"]
     assert (folder / "memories.json").read_text() == "precious"
 
