@@ -14,6 +14,7 @@ import pytest
 
 from builders import Call, ManualClock, caller_of
 from candidates import NOISE
+from nrem.core import memory_file
 from nrem.core.dreamer import look
 from nrem.core.gather import gather
 from nrem.errors import Conflict, Denied, NotFound
@@ -469,13 +470,14 @@ def test_what_happens_while_a_sweep_runs_is_left_for_the_next_one(app: App, call
     facts(call)
     dreamer = app.dreamer(app.scope("ana"))
     found = look(dreamer)
-    read = gather(dreamer, found, now=app.clock.now()).read
+    read = gather(dreamer, found, now=app.clock.now())
+    report = {"read": list(read.read), "room": read.room.characters, "changes": []}
     late = call("remember", agent="ana", content="Globex opened an office in Lisbon in 2025")["id"]
     number = app.scope("ana").number
 
     def write(db: Connection) -> None:
         sweeps.begin(db, number, "one", mode="auto", actor="owner", now=app.clock.now())
-        sweeps.apply(db, number, "one", {"read": list(read)}, (0, 0, 0))
+        sweeps.apply(db, number, "one", report, (0, 0, 0))
 
     app.store.write(write)
     app.finish_sweep(app.scope("ana"))
@@ -535,6 +537,68 @@ class Alike(ManualClock):
     def new_id(self) -> str:
         id = super().new_id()
         return f"{id[:-9]}{id[-9]}abcdef01"
+
+
+def test_lines_that_are_held_go_at_the_next_sweeps_though_nothing_else_happens(
+    call: Call, clock: ManualClock, lines: Lines
+) -> None:
+    configure(call, budget=700)
+    plain = [f"the {thing} is kept in the cellar" for thing in "lamp bench shovel ladder bucket rake".split()]
+    for text in plain:
+        call("remember", agent="ana", content=text)
+    call("dream", agent="ana")
+    assert set(lines().values()) == set(plain)
+    for i, text in enumerate(FACTS):
+        call("remember", agent="ana", content=text, importance=1.0, created_at=clock.now() - i)
+    stood = []
+    while call("dream_status", agent="ana")["due"]:
+        call("dream", agent="ana")
+        stood.append(len(set(lines().values()) & set(plain)))
+    assert stood == sorted(stood, reverse=True)
+    assert stood[0] > stood[-1]
+    assert len(set(lines().values()) & set(FACTS)) >= 4
+
+
+@pytest.mark.rows(112)
+@pytest.mark.parametrize("given", [{"trust": "untrusted"}, {"role": "tool"}])
+def test_a_line_reworded_to_what_another_memory_says_gets_that_one_its_line(
+    call: Call, file: Path, lines: Lines, given: dict[str, str]
+) -> None:
+    facts(call)
+    said = "Ana is allergic to penicillin since 2019"
+    other = call("remember", agent="ana", content=said, **given)["id"]
+    call("dream", agent="ana")
+    assert other not in lines()
+    file.write_text(file.read_text().replace(FACTS[3], said))
+    call("dream", agent="ana")
+    assert lines()[other] == said
+
+
+def test_a_line_reworded_to_what_a_sweep_would_not_take_stands(call: Call, file: Path, lines: Lines) -> None:
+    ids = facts(call)
+    call("dream", agent="ana")
+    file.write_text(file.read_text().replace(FACTS[3], "ok thanks, that worked"))
+    call("dream", agent="ana")
+    assert lines()[ids[3]] == "ok thanks, that worked"
+
+
+def test_what_people_write_beside_the_block_while_a_sweep_is_published_is_counted_by_the_next(
+    app: App, call: Call, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts(call)
+    put = memory_file.put
+
+    def put_late(*given: Any) -> bool:
+        monkeypatch.setattr(memory_file, "put", put)
+        file.write_text("mine\n" * 1500 + file.read_text())
+        return put(*given)
+
+    monkeypatch.setattr(memory_file, "put", put_late)
+    call("dream", agent="ana")
+    assert call("dream_status", agent="ana")["due"]
+    call("dream", agent="ana")
+    assert len(file.read_text()) <= 8000
+    assert not call("dream_status", agent="ana")["due"]
 
 
 def test_memories_whose_ids_end_alike_keep_their_own_lines(tmp_path: Path) -> None:

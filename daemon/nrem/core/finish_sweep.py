@@ -120,7 +120,7 @@ def _write_diary(dreamer: Dreamer, sweep: Sweep) -> None:
 
 def _note(dreamer: Dreamer, sweep: Sweep, parts: Parts, commit: str | None, *, now: int) -> Sweep:
     """Close a sweep. What came after it had read the store is left for the next one."""
-    left = digest(sweep.report["read"], dreamer.settings, parts)
+    left = digest(sweep.report["read"], dreamer.settings, parts) if _is_settled(dreamer, sweep, parts) else ""
 
     def write(db: Connection) -> Sweep:
         number = scopes.get(db, dreamer.scope.name).number
@@ -128,3 +128,15 @@ def _note(dreamer: Dreamer, sweep: Sweep, parts: Parts, commit: str | None, *, n
         return sweeps.get(db, number, sweep.id)
 
     return dreamer.store.write(write)
+
+
+def _is_settled(dreamer: Dreamer, sweep: Sweep, parts: Parts) -> bool:
+    """Tell whether the same sweep would change nothing more.
+
+    Not when people wrote beside the block since its plan, which then has another room; and not when lines
+    were held because enough left already.
+    """
+    if memory_file.room(parts, dreamer.settings.dream.budget) != sweep.report["room"]:
+        return False
+    held = any(change["change"] == "hold" for change in sweep.report["changes"])
+    return not (held and sweep.demoted)

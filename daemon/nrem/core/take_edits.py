@@ -20,6 +20,7 @@ from nrem.errors import Conflict, InputError, NotFound
 from nrem.model import By, Caller, Memory, Trust
 from nrem.policy import memory_doc
 from nrem.policy.block import Line
+from nrem.policy.noise import noise
 from nrem.store import memories, model_lines, promotions, scopes
 from nrem.store.driver import Connection
 from nrem.store.promotions import Grounds
@@ -118,9 +119,11 @@ def _change(dreamer: Dreamer, id: str, text: str, *, clock: Clock) -> None:
             if error.code != "duplicate":
                 raise
             _remove(dreamer, id, clock=clock)  # another memory says so already: that one gets the line
-            _promote(dreamer, str(error.details["id"]), clock=clock)
+            _want(dreamer, str(error.details["id"]), clock=clock)
         else:
             _vouch(dreamer, id, clock=clock)  # somebody who is not trusted may have edited it before
+            if noise(text) is not None:  # an owner's words stand, whatever a sweep thinks of their like
+                pin(dreamer.store, dreamer.scope, id, True, caller=OWNER, clock=clock)
 
 
 def _take_back(dreamer: Dreamer, id: str, *, clock: Clock) -> None:
@@ -141,10 +144,14 @@ def _add(dreamer: Dreamer, line: Line, *, clock: Clock) -> None:
     [stored] = remember(
         dreamer.store, dreamer.embedder, dreamer.settings, dreamer.scope, [draft], caller=OWNER, clock=clock
     )
-    if not stored.stored:
-        _vouch(dreamer, stored.id, clock=clock)
-        pin(dreamer.store, dreamer.scope, stored.id, True, caller=OWNER, clock=clock)
-    _promote(dreamer, stored.id, clock=clock)
+    _want(dreamer, stored.id, clock=clock)
+
+
+def _want(dreamer: Dreamer, id: str, *, clock: Clock) -> None:
+    """Give a memory the line that a person wrote, whoever told it first."""
+    _vouch(dreamer, id, clock=clock)
+    pin(dreamer.store, dreamer.scope, id, True, caller=OWNER, clock=clock)
+    _promote(dreamer, id, clock=clock)
 
 
 def _vouch(dreamer: Dreamer, id: str, *, clock: Clock) -> None:
