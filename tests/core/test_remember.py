@@ -255,7 +255,7 @@ def test_a_role_is_kept(call: Call, get: Get, role: str | None) -> None:
 @pytest.mark.rows(22, 102)
 @pytest.mark.parametrize("role", ["User", "function", "", 1])
 def test_an_unknown_role_is_refused(call: Call, role: object) -> None:
-    with pytest.raises(InvalidField, match="'user', 'assistant', 'system' or 'tool'") as caught:
+    with pytest.raises(InvalidField, match="must be user, assistant, system or tool") as caught:
         call("remember", agent="ana", content="a text", role=role)
     assert caught.value.field == "role"
 

@@ -8,7 +8,7 @@ import pytest
 
 from builders import Call, HashEmbedder
 from nrem.runtime.app import App
-from nrem.store import listing, scopes, search
+from nrem.store import hits, listing, scopes, search
 from nrem.store import matrix as matrix_module
 from nrem.store.driver import Connection
 from nrem.store.matrix import Matrix
@@ -83,7 +83,7 @@ def test_memories_kept_as_hits_are_as_the_snapshot_has_them(app: App, call: Call
 
 
 def test_no_more_memories_are_kept_than_may_be(app: App, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matrix_module, "MOST_HITS", 3)
+    monkeypatch.setattr(hits, "MOST", 3)
     for i in range(8):
         call("remember", agent="ana", content=f"note {i}")
     matrix = Matrix(1, HashEmbedder.identity, 16)
@@ -92,23 +92,21 @@ def test_no_more_memories_are_kept_than_may_be(app: App, call: Call, monkeypatch
         for places in ([0, 1], [1, 2], [2, 3], [7]):
             found = [memory.content for memory in matrix.memories(db, places)]
             assert found == [f"note {place}" for place in places]
-            assert len(matrix._hits) <= 3
+            assert len(matrix._hits._kept) <= 3
 
 
 def test_a_scope_that_grew_large_is_looked_up_in_the_index(
     app: App, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(matrix_module, "MOST_ROWS", 3)
+    monkeypatch.setattr(matrix_module, "MOST_TERMS", 6)
     matrix = Matrix(1, HashEmbedder.identity, 16)
     for i in range(3):
         call("remember", agent="ana", content=f"dog {i}")
     ask_often(app, matrix)
-    before = matrix.size
     assert matrix._words is not None
     call("remember", agent="ana", content="dog 3")
     ask_often(app, matrix)
     assert matrix._words is None
-    assert matrix.size < before
     with app.store.reading() as db:
         assert len(rowids(matrix, db, "dog")) == 4
 
@@ -123,3 +121,25 @@ def test_words_are_read_only_of_scopes_that_are_asked_often(app: App, call: Call
             assert matrix._words is None
         assert rowids(matrix, db, "dog") == [1]
         assert matrix._words is not None
+
+
+def test_what_is_kept_counts_in_the_size_of_a_matrix(app: App, call: Call) -> None:
+    call("remember", agent="ana", content="dog " * 100)
+    matrix = Matrix(1, HashEmbedder.identity, 16)
+    with app.store.reading() as db:
+        bare = caught_up(db, matrix).size
+        matrix.memories(db, [0])
+        assert matrix.size >= bare + 400
+    with_hit = matrix.size
+    ask_often(app, matrix)
+    assert matrix.size > with_hit
+
+
+def test_a_recall_that_may_read_the_words_is_not_one_for_the_event_loop(app: App, call: Call) -> None:
+    call("remember", agent="ana", content="dog")
+    quick = []
+    for _ in range(2 * ASKED_OFTEN):
+        call("recall", agent="ana", query="dog", observe=False)
+        quick.append(app.is_warm("ana"))
+    assert quick.count(False) == 1
+    assert quick.index(False) == ASKED_OFTEN - 1

@@ -16,8 +16,10 @@ from nrem.policy.chain import canonical
 from nrem.sections import Config
 from nrem.store import recalls, scopes
 from nrem.store.database import Database
-from nrem.store.driver import Connection
 from nrem.wire import Recall, Recalled
+
+FEW = 16
+"""Writes that may wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,13 +60,11 @@ def recall(
         embedder=found.embedder,
         hits=tuple(zip((memory.id for memory in found.memories), scores, found.coverage(), strict=True)),
     )
-    store.write_soon(functools.partial(_write, settings, scope, request, done))
+    make = functools.partial(_record, settings, request, done)
+    # Who asked waits for none of it; but when many records wait, no writer shall wait for their making too.
+    made = make() if store.waiting() > FEW else None
+    store.write_soon(lambda db: recalls.add(db, scope.number, made or make()))
     return answered.recalled(request, id)
-
-
-def _write(settings: Config, scope: Scope, request: Recall, done: _Answered, db: Connection) -> None:
-    """Record an answer. Even what is to be written is made here: who asked waits for none of it."""
-    recalls.add(db, scope.number, _record(settings, request, done))
 
 
 def ranker() -> str:

@@ -28,6 +28,7 @@ class Matrices:
             and 0 <= seq - matrix.seq <= FEW_EVENTS
             and matrix.vector_generation == vector_generation
             and not matrix.lock.locked()
+            and not matrix.may_read_words_next()
             for matrix in known
         )
 

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from nrem.model import Kind, Memory
 from nrem.policy import ranking
 from nrem.policy.ranking import Rows
-from nrem.store import listing, search
+from nrem.store import search
 from nrem.store.driver import Connection
-from nrem.store.words import ASKED_OFTEN, MOST_ROWS, Words
+from nrem.store.hits import Hits
+from nrem.store.words import ASKED_OFTEN, BYTES, MOST_TERMS, Words
 
 KINDS = {kind.value: number for number, kind in enumerate(Kind)}
 IN_SESSION_ORDER = frozenset({KINDS[Kind.MESSAGE.value], KINDS[Kind.EPISODIC.value]})
@@ -33,9 +34,6 @@ MOST_VECTOR_BYTES = 256 << 20
 """A scope with more than this has its distances computed in SQL."""
 RELOAD_OVER = 2000
 """Events beyond which loading everything is cheaper than following them."""
-MOST_HITS = 1000
-"""Memories that were hits, kept for the next question."""
-WORDS_BYTES = 1000
 PAUSE = 30 * 60_000
 """Turns without a session that are no further apart than this belong to one conversation."""
 NEVER = np.iinfo(np.int64).max
@@ -92,7 +90,7 @@ class Matrix:
         self._rows: Rows | None = None
         self._words: Words | None = None
         self._asked = 0
-        self._hits: dict[int, Memory] = {}
+        self._hits = Hits()
         self._places: dict[str, int] = {}
         self._talks: dict[Talk, list[int]] = {}
         self._session_numbers: dict[str, int] = {}
@@ -121,7 +119,8 @@ class Matrix:
     def size(self) -> int:
         """Return about how many bytes it takes."""
         row = 200 + (self.dimension * 4 if self.vectors is not None else 0)
-        return self._room * (row if self._words is None else row + WORDS_BYTES)
+        words = 0 if self._words is None else self._words.count * BYTES
+        return self._room * row + words + self._hits.size
 
     def rows(self) -> Rows:
         """Return the rows as they are now; the same record until they change."""
@@ -170,14 +169,17 @@ class Matrix:
         users = self.users[: self.count][self.alive[: self.count]] if found else ()
         return frozenset(number for number in found if np.any(users == number))
 
+    def may_read_words_next(self) -> bool:
+        """Tell whether the next question may make it read the scope's words, which takes a while."""
+        return self._words is None and self._asked == ASKED_OFTEN
+
     def postings(self, db: Connection, terms: Sequence[str], *, most: int = -1) -> list[NDArray[np.int32]]:
         """Return for each term the places of the rows whose content has it, or at least `most` of them."""
-        if self._words is None and self.count <= MOST_ROWS:
-            self._asked += 1
-            if self._asked > ASKED_OFTEN:
-                places = np.flatnonzero(self.alive[: self.count])
-                rows = zip(self.rowids[places].tolist(), places.tolist(), strict=True)
-                self._words = Words.read(db, self.scope, dict(rows))
+        if self._words is None and self._asked >= ASKED_OFTEN and self.rows().totals[1] <= MOST_TERMS:
+            places = np.flatnonzero(self.alive[: self.count])
+            rows = zip(self.rowids[places].tolist(), places.tolist(), strict=True)
+            self._words = Words.read(db, self.scope, dict(rows))
+        self._asked += 1
         if self._words is not None:
             return [self._words.of(term) for term in terms]
         return [self.places(rows) for rows in search.postings(db, self.scope, terms, limit=most)]
@@ -191,14 +193,8 @@ class Matrix:
 
     def memories(self, db: Connection, places: Sequence[int]) -> list[Memory]:
         """Return the memories of some places; those that were hits before are still here."""
-        unknown = [place for place in places if place not in self._hits]
-        if unknown:
-            if len(self._hits) + len(unknown) > MOST_HITS:
-                self._hits.clear()
-                unknown = list(places)
-            read = listing.by_rowids(db, self.scope, self.rowids[unknown].tolist())
-            self._hits.update(zip(unknown, read, strict=True))
-        return [self._hits[place] for place in places]
+        rows = list(zip(places, self.rowids[list(places)].tolist(), strict=True))
+        return self._hits.read(db, self.scope, rows)
 
     def places(self, rowids: Sequence[int] | NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the places of live rows."""
@@ -262,11 +258,11 @@ class Matrix:
         if new and self.count and new[0][0] <= self.rowids[self.count - 1]:
             self.load(db, seq, vector_generation)  # SQLite has used a freed rowid again
             return
-        if self.count + len(new) > MOST_ROWS:
-            self._words = None
         for row in new:
             touched |= self._put(self._new_place(row[0]), row)
             self._put_words(db, self.count - 1)
+        if self._words is not None and self._words.count > MOST_TERMS:
+            self._words = None
         self._link(touched)
         self.seq = seq
         if self.dead > max(64, self.count // 4):
@@ -342,7 +338,7 @@ class Matrix:
         self.confidence[place] = confidence
         self.asks[place] = bool(asking) and ranking.asks(asking)
         self.alive[place] = True
-        self._hits.pop(place, None)
+        self._hits.drop(place)
         self.with_context = self.with_context or bool(context)
         self.with_expiry = self.with_expiry or expires is not None
         self.with_superseded = self.with_superseded or bool(superseded)
@@ -366,7 +362,7 @@ class Matrix:
         self._usual = None
         self.has_vector[place] = False
         self.dead += 1
-        self._hits.pop(place, None)
+        self._hits.drop(place)
         if self._words is not None:
             self._words.drop(place)
         del self._places[id]

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from nrem.store import search
 from nrem.store.driver import Connection
 
-MOST_ROWS = 2000
-"""Rows up to which it is worth its memory, a kilobyte each."""
+MOST_TERMS = 30_000
+"""Terms of all rows together up to which it is worth its memory, and reading it takes some 30 ms."""
+BYTES = 100
+"""What a term of a row takes."""
 ASKED_OFTEN = 8
-"""Questions after which a scope is worth the few milliseconds that reading its part takes."""
+"""Questions after which a scope is worth the reading."""
 
 
 class Words:
@@ -24,14 +26,20 @@ class Words:
     def __init__(self) -> None:
         self._places: dict[str, array[int]] = {}
         self._terms: dict[int, list[str]] = {}
+        self.count = 0
+        """How many terms the rows have together, each once for a row."""
 
     @classmethod
     def read(cls, db: Connection, scope: int, places: Mapping[int, int]) -> Words:
         """Read a scope's terms; `places` has the place of each of its rows."""
         words = cls()
+        last, having = "", array("i")
         for term, row in search.every(db, scope):
-            words._places.setdefault(term, array("i")).append(places[row])
-            words._terms.setdefault(places[row], []).append(term)
+            if term != last:  # else it is the string at hand, so that each is in memory once
+                last, having = term, words._places.setdefault(term, array("i"))
+            having.append(places[row])
+            words._terms.setdefault(places[row], []).append(last)
+            words.count += 1
         return words
 
     def of(self, term: str) -> NDArray[np.int32]:
@@ -44,11 +52,14 @@ class Words:
         """Say which terms a place has now."""
         self.drop(place)
         self._terms[place] = list(terms)
+        self.count += len(self._terms[place])
         for term in self._terms[place]:
             bisect.insort(self._places.setdefault(term, array("i")), place)
 
     def drop(self, place: int) -> None:
-        for term in self._terms.pop(place, ()):
+        terms = self._terms.pop(place, ())
+        self.count -= len(terms)
+        for term in terms:
             self._places[term].remove(place)
 
 
