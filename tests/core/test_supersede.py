@@ -444,16 +444,18 @@ def test_a_rebuilt_store_has_it(app: App, call: Call, say: Say, clock: ManualClo
 def test_a_memory_may_come_as_superseded(call: Call, say: Say, recalled: Recalled) -> None:
     holds = say(LISBON)
     same = say(BERLIN)
-    old = say(BERLIN, superseded_by=holds)
+    old = say(BERLIN, superseded_by=holds, legacy_id="old")
+    assert say(BERLIN, superseded_by=holds, legacy_id="old") == old
     assert states(call) == {holds: None, same: None, old: holds}
     assert recalled() == [BERLIN, LISBON]
 
 
 def test_its_successor_is_or_was_a_memory_of_the_same_agent(call: Call, say: Say, chain: Chain) -> None:
     foreign = call("remember", agent="ben", content=LISBON)["id"]
-    error = refused(call, chain, NotFound, content=BERLIN, superseded_by=foreign)
+    assert refused(call, chain, InvalidField, content=BERLIN, superseded_by=foreign).field == "superseded_by"
+    error = refused(call, chain, NotFound, content=BERLIN, superseded_by=foreign, legacy_id="old")
     assert (error.code, error.field) == ("memory_not_found", "superseded_by")
     gone = say(LISBON)
     call("forget", agent="ana", id=gone)
-    old = say(BERLIN, superseded_by=gone)
+    old = say(BERLIN, superseded_by=gone, legacy_id="old")
     assert states(call) == {old: gone}

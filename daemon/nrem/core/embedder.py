@@ -25,7 +25,8 @@ def show(store: Database, configured: Embedder | None, serving: Embedder | None)
     """Return how it stands with vectors; nobody is asked for that."""
     with store.reading() as db:
         known = vectors.serving(db)
-        waiting, given_up = vectors.count_pending(db)
+        # Without an embedder nothing is waited for, though every memory would have to be made up for.
+        waiting, given_up = vectors.count_pending(db) if configured is not None else (0, 0)
     return EmbedderState(
         configured=configured.identity if configured is not None else None,
         serving=known.embedder if known is not None else None,
@@ -53,7 +54,9 @@ def check(embedder: Embedder, patience: Patience) -> None:
         dimension_of(embedder, patience)
 
 
-def pending(store: Database) -> int:
-    """Return how many memories wait for their vector."""
+def pending(store: Database, configured: Embedder | None) -> int:
+    """Return how many memories wait for their vector; none do while vectors are off."""
+    if configured is None:
+        return 0
     with store.reading() as db:
         return vectors.count_pending(db)[0]

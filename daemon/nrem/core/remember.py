@@ -158,6 +158,10 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
         raise InvalidField(
             where + "superseded_by", "cannot be given with supersedes", hint="give one of them"
         )
+    if draft.superseded_by is not None and draft.legacy_id is None:  # by its text a repetition is not known
+        raise InvalidField(
+            where + "superseded_by", "needs a legacy_id", hint="it is for what is brought from elsewhere"
+        )
     check_content(draft.content, settings, where + "content")
     if draft.context is not None:
         check_content(draft.context, settings, where + "context")

@@ -46,9 +46,9 @@ class Tender:
             embedder.check(serving, hasty)  # only one that is fast enough for a recall serves
 
     def _tell(self, serving: Embedder) -> None:
-        problem = embedder.trouble(self._app.store, serving)
-        if self._stop.is_set():
+        if self._stop.is_set():  # the store may be closed by now
             return
+        problem = embedder.trouble(self._app.store, serving)
         if problem is not None and self._told is None:
             log.warning("recall goes by words, because %s does not serve: %s", serving.identity, problem)
         elif problem is None and self._told is not None:

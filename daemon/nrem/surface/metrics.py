@@ -87,7 +87,7 @@ class Metrics:
         yield GaugeMetricFamily(
             "nrem_vectors_pending",
             "Memories that wait for their vector.",
-            value=embedder.pending(self._app.store),
+            value=embedder.pending(self._app.store, self._app.embedder),
         )
         pending, late = jobs.waiting(self._app.store, now=self._app.clock.now())
         yield GaugeMetricFamily("nrem_jobs_pending", "Jobs that are not done yet.", value=pending)
