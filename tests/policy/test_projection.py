@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from candidates import NEWEST, NOISE, candidate
 from junk import JUNK
-from nrem.model import Kind
+from nrem.model import Kind, Role
 from nrem.policy.dreaming import Candidate, score
 from nrem.policy.projection import Plan, Room, Verdict, solve
 
@@ -173,6 +173,37 @@ def test_what_is_not_trusted_replaces_nothing() -> None:
     before = candidate("old", "Ana lives in Berlin", kind=Kind.FACT, created_at=NEWEST - 50, incumbent=True)
     lie = candidate("new", "Ana lives in Lisbon", kind=Kind.FACT, created_at=NEWEST, trusted=False)
     assert plan([before, lie]).chosen == ("old",)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"role": Role.TOOL},
+        {"role": Role.SYSTEM},
+        {"wrongs": 2},
+        {"kind": Kind.MESSAGE},
+        {"expired": True},
+        {"barred": True},
+        {"superseded_by": "other"},
+        {"text": "Ana is happy now and works at Globex today"},
+    ],
+)
+def test_what_may_have_no_line_replaces_nothing(fields: dict[str, Any]) -> None:
+    before = candidate("old", "Ana works at Acme", kind=Kind.FACT, created_at=NEWEST - 50)
+    now = candidate("new", **{"text": "Ana works at Globex", "kind": Kind.FACT, **fields}, created_at=NEWEST)
+    assert plan([before, now]).chosen == ("old",)
+
+
+def test_what_another_line_tells_still_replaces_an_older_value() -> None:
+    before = candidate("old", "Ana works at Acme", kind=Kind.FACT, created_at=NEWEST - 50)
+    now = candidate("new", "Ana works at Globex", kind=Kind.FACT, created_at=NEWEST, told_by="merged")
+    assert plan([before, now]).chosen == ()
+
+
+def test_a_claim_is_as_new_as_its_text() -> None:
+    corrected = candidate("a", "Ana works at Initech", kind=Kind.FACT, created_at=NEWEST - 90, said_at=NEWEST)
+    other = candidate("b", "Ana works at Globex", kind=Kind.FACT, created_at=NEWEST - 50)
+    assert plan([corrected, other]).chosen == ("a",)
 
 
 def test_of_two_that_say_the_same_the_newer_one_stands() -> None:
