@@ -12,7 +12,7 @@ from candidates import NEWEST, NOISE, candidate
 from junk import JUNK
 from nrem.model import Kind, Role
 from nrem.policy.dreaming import Candidate, score
-from nrem.policy.projection import Plan, Room, Verdict, solve
+from nrem.policy.projection import Against, Plan, Room, Verdict, solve
 
 NAMES = "Ana Bob Carla Dmitri Eva Farid Gina Hugo Iris Jonas Kim Lena".split()
 PLACES = "Lisbon Berlin Oslo Quito Hanoi Tunis Porto Lyon Ghent Cork Bergen Split".split()
@@ -206,6 +206,15 @@ def test_a_claim_is_as_new_as_its_text() -> None:
     assert plan([corrected, other]).chosen == ("a",)
 
 
+def test_whatever_stands_against_a_memory_is_said_with_what_took_its_place() -> None:
+    old = [candidate(f"o{n}", f"Port of svc{n} is 80{n}0", kind=Kind.FACT) for n in range(9)]
+    new = [
+        candidate(f"n{n}", f"Port of svc{n} is 90{n}0", kind=Kind.FACT, created_at=NEWEST) for n in range(9)
+    ]
+    solved = plan([*old, *new], 10_000)
+    assert solved.against == {f"o{n}": Against(f"n{n} says what is true now", f"n{n}") for n in range(9)}
+
+
 def test_of_two_that_say_the_same_the_newer_one_stands() -> None:
     text = "The deploy key of the payments service is in the vault of the operations team"
     before = candidate("old", text, uses=5, created_at=NEWEST - 50, incumbent=True)
@@ -290,4 +299,4 @@ def test_what_no_room_is_left_for_is_told_so_whatever_it_is_worth() -> None:
 
 
 def test_an_empty_scope_has_an_empty_plan() -> None:
-    assert plan([]) == Plan(decisions=(), chosen=(), misses=(), characters=0, rejected={})
+    assert plan([]) == Plan(decisions=(), chosen=(), misses=(), characters=0, rejected={}, against={})

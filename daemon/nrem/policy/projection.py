@@ -81,6 +81,15 @@ class Miss:
     """The term that takes most from its score."""
 
 
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Why a memory has no line whatever it is worth."""
+
+    reason: str
+    successor: str | None = None
+    """The memory that took its place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a sweep does to the lines; `chosen` is the block in order, best first."""
@@ -92,6 +101,8 @@ class Plan:
     """What the block takes, markers and headings included."""
     rejected: Mapping[str, int]
     """How many candidates that were looked at had no chance, by reason."""
+    against: Mapping[str, Against]
+    """What stands against each of these, by id."""
 
 
 def worth(candidates: Sequence[Candidate], scores: Scores) -> NDArray[np.float64]:
@@ -261,6 +272,7 @@ def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
         misses=_misses(table, filled, against),
         characters=filled.taken,
         rejected=rejected,
+        against={candidates[i].id: Against(why, _successor(table, filled, i)) for i, why in against.items()},
     )
 
 
