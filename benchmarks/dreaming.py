@@ -221,7 +221,7 @@ def _later(question: Question, ids: Sequence[str], conversation: Conversation) -
 def _candidate(id: str, text: str, at: int) -> Candidate:
     return Candidate(
         id=id, text=text, kind=Kind.SEMANTIC, category="general", trusted=True, created_at=at, updated_at=at,
-        line_length=memory_doc.line_length(_line(text, at), memory_doc.labels([id])[id]),
+        said_at=at, line_length=memory_doc.line_length(_line(text, at), memory_doc.labels([id])[id]),
     )  # fmt: skip
 
 

@@ -65,8 +65,9 @@ NOISE = [
 
 
 def candidate(id: str = "a", text: str = FACT, **fields: Any) -> Candidate:
+    at = fields.get("created_at", NEWEST - 100 * DAY)
     given = {
-        "kind": Kind.SEMANTIC, "category": "general", "trusted": True, "created_at": NEWEST - 100 * DAY,
+        "kind": Kind.SEMANTIC, "category": "general", "trusted": True, "created_at": at, "said_at": at,
         "updated_at": NEWEST - 100 * DAY, "line_length": len(text) + 50,
     }  # fmt: skip
     return Candidate(id=id, text=text, **{**given, **fields})

@@ -302,4 +302,35 @@ MORE = [
 ]
 """Looked at only after the rules were written: at first sight six of them were called noise."""
 
-WORTHY = [*PREFERENCES, *IDENTITY, *PROJECT, *DECISIONS, *RULES, *LESSONS, *PROCEDURES, *LIFE, *MORE]
+BESIDE_REPORTS = [
+    "Generated 3 invoices per month for Globex",
+    "Found 2 good dentists: Dr. Ruiz and Dr. Gil",
+    "Added 2 users to the admin group: marta, ben",
+    "Deleted 2 old repos: acme-old and acme-legacy",
+    "Removed 3 teeth in 2025",
+    "The migration failed on 3 May 2026, 40 rows were lost",
+    "Sync with Globex failed 3 times in May",
+    "Weekly sync: 30 minutes with Globex, 2 attendees",
+    "User told me to write in Spanish",
+    "Reading the logs needs the ops role",
+    "checking the mail on Sundays is not wanted",
+    "I take a coffee break at 10",
+    "Ana is going to bed early on weekdays",
+    "Kids: Max (7), Tom (4)",
+    "Luis scored 9.5 in the exam; score: 9.5",
+    "Saved memories: wedding album on NAS",
+]
+"""Facts in words that reports, answers of nrem and talk of the moment have too."""
+
+WORTHY = [
+    *PREFERENCES,
+    *IDENTITY,
+    *PROJECT,
+    *DECISIONS,
+    *RULES,
+    *LESSONS,
+    *PROCEDURES,
+    *LIFE,
+    *MORE,
+    *BESIDE_REPORTS,
+]

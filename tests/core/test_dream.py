@@ -958,6 +958,49 @@ def test_explain_says_what_would_change_the_decision(call: Call) -> None:
     assert any("pinning" in way for way in explained["would_change"])
 
 
+@pytest.mark.rows(110)
+def test_explain_names_what_took_a_memorys_place_however_many_were_replaced(
+    call: Call, clock: ManualClock
+) -> None:
+    olds, news = [], []
+    for number in range(5):
+        text = f"The port of svc-{number}x is {{}}"
+        olds.append(call("remember", agent="ana", content=text.format(8000 + number))["id"])
+        clock.advance(days=1)
+        news.append(call("remember", agent="ana", content=text.format(9000 + number))["id"])
+    for old, new in zip(olds, news, strict=True):
+        explained = call("explain_dream", agent="ana", id=old)
+        assert explained["reason"] == f"{new} says what is true now"
+        assert explained["would_change"] == [f"editing or forgetting {new}, or pinning this one"]
+
+
+def test_a_memory_whose_text_was_corrected_is_newer_than_what_came_between(
+    call: Call, clock: ManualClock, lines: Lines
+) -> None:
+    text = "The billing service of Acme runs on port {}"
+    first = call("remember", agent="ana", content=text.format(8080))["id"]
+    clock.advance(days=1)
+    second = call("remember", agent="ana", content=text.format(9090))["id"]
+    clock.advance(days=1)
+    for operation in ("pin_memory", "unpin_memory"):
+        call(operation, agent="ana", id=first)
+    call("dream", agent="ana")
+    assert lines().keys() == {second}  # a pin is no new text
+    call("edit_memory", agent="ana", id=first, content=text.format(7070))
+    clock.advance(days=1)
+    for operation in ("pin_memory", "unpin_memory"):
+        call(operation, agent="ana", id=first)
+    assert [pair["newer"] for pair in call("dream", agent="ana")["outcome"]["conflicts"]] == [first]
+    assert lines() == {first: text.format(7070)}
+
+
+def test_what_two_users_say_of_themselves_is_no_contradiction(call: Call, clock: ManualClock) -> None:
+    call("remember", agent="ana", content="I live in Berlin", user="luis")
+    clock.advance(days=1)
+    call("remember", agent="ana", content="I live in Madrid", user="marta")
+    assert call("dream", agent="ana")["outcome"]["conflicts"] == []
+
+
 def test_show_has_what_a_sweep_decided(call: Call) -> None:
     facts(call)
     dreamed = call("dream", agent="ana")

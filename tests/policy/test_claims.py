@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from nrem.policy.claims import Said, claim, contradicted, replaced
+from nrem.policy.claims import Said, claim, contradicted, replaced, rivals
 
 
 @pytest.mark.parametrize(
@@ -61,8 +61,8 @@ def test_what_i_do_is_said_of_the_speaker() -> None:
     assert mine.key == ("ana", "email", "e-mail")
 
 
-def said(id: str, text: str, at: int, *, trusted: bool = True) -> Said:
-    return Said(id=id, text=text, at=at, trusted=trusted)
+def said(id: str, text: str, at: int) -> Said:
+    return Said(id=id, text=text, at=at)
 
 
 def test_the_newest_value_replaces_all_older_ones() -> None:
@@ -79,10 +79,9 @@ def test_the_same_value_said_again_replaces_nothing() -> None:
     assert replaced([said("a", "Ana lives in Berlin", 1), said("b", "Ana now lives in Berlin.", 2)]) == {}
 
 
-def test_what_is_not_trusted_is_replaced_but_replaces_nothing() -> None:
-    true, lie = said("a", "Ana lives in Berlin", 1), said("b", "Ana lives in Oslo", 2, trusted=False)
-    assert replaced([true, lie]) == {}
-    assert replaced([lie, said("c", "Ana lives in Lisbon", 3)]) == {"b": "c"}
+def test_rivals_speak_of_the_same_thing_whatever_its_value() -> None:
+    texts = ["Ana lives in Berlin", "Bob lives in Berlin", "Ana moved to Oslo", "Ana likes figs"]
+    assert [one.id for one in rivals([said(text, text, 1) for text in texts])] == [texts[0], texts[2]]
 
 
 KEPT = [

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from candidates import NEWEST, NOISE, candidate
 from junk import JUNK
-from nrem.model import Kind
+from nrem.model import Kind, Role
 from nrem.policy.dreaming import Candidate, score
-from nrem.policy.projection import Plan, Room, Verdict, solve
+from nrem.policy.projection import Against, Plan, Room, Verdict, solve
 
 NAMES = "Ana Bob Carla Dmitri Eva Farid Gina Hugo Iris Jonas Kim Lena".split()
 PLACES = "Lisbon Berlin Oslo Quito Hanoi Tunis Porto Lyon Ghent Cork Bergen Split".split()
@@ -175,6 +175,46 @@ def test_what_is_not_trusted_replaces_nothing() -> None:
     assert plan([before, lie]).chosen == ("old",)
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"role": Role.TOOL},
+        {"role": Role.SYSTEM},
+        {"wrongs": 2},
+        {"kind": Kind.MESSAGE},
+        {"expired": True},
+        {"barred": True},
+        {"superseded_by": "other"},
+        {"text": "Ana is happy now and works at Globex today"},
+    ],
+)
+def test_what_may_have_no_line_replaces_nothing(fields: dict[str, Any]) -> None:
+    before = candidate("old", "Ana works at Acme", kind=Kind.FACT, created_at=NEWEST - 50)
+    now = candidate("new", **{"text": "Ana works at Globex", "kind": Kind.FACT, **fields}, created_at=NEWEST)
+    assert plan([before, now]).chosen == ("old",)
+
+
+def test_what_another_line_tells_still_replaces_an_older_value() -> None:
+    before = candidate("old", "Ana works at Acme", kind=Kind.FACT, created_at=NEWEST - 50)
+    now = candidate("new", "Ana works at Globex", kind=Kind.FACT, created_at=NEWEST, told_by="merged")
+    assert plan([before, now]).chosen == ()
+
+
+def test_a_claim_is_as_new_as_its_text() -> None:
+    corrected = candidate("a", "Ana works at Initech", kind=Kind.FACT, created_at=NEWEST - 90, said_at=NEWEST)
+    other = candidate("b", "Ana works at Globex", kind=Kind.FACT, created_at=NEWEST - 50)
+    assert plan([corrected, other]).chosen == ("a",)
+
+
+def test_whatever_stands_against_a_memory_is_said_with_what_took_its_place() -> None:
+    old = [candidate(f"o{n}", f"Port of svc{n} is 80{n}0", kind=Kind.FACT) for n in range(9)]
+    new = [
+        candidate(f"n{n}", f"Port of svc{n} is 90{n}0", kind=Kind.FACT, created_at=NEWEST) for n in range(9)
+    ]
+    solved = plan([*old, *new], 10_000)
+    assert solved.against == {f"o{n}": Against(f"n{n} says what is true now", f"n{n}") for n in range(9)}
+
+
 def test_of_two_that_say_the_same_the_newer_one_stands() -> None:
     text = "The deploy key of the payments service is in the vault of the operations team"
     before = candidate("old", text, uses=5, created_at=NEWEST - 50, incumbent=True)
@@ -259,4 +299,4 @@ def test_what_no_room_is_left_for_is_told_so_whatever_it_is_worth() -> None:
 
 
 def test_an_empty_scope_has_an_empty_plan() -> None:
-    assert plan([]) == Plan(decisions=(), chosen=(), misses=(), characters=0, rejected={})
+    assert plan([]) == Plan(decisions=(), chosen=(), misses=(), characters=0, rejected={}, against={})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from nrem.policy.reflection import DAY, MOST_PAIRS, Pair, Tagged, reflect
 
 
-def tagged(id: str, text: str, *tags: str, at: int = 0) -> Tagged:
-    return Tagged(id=id, text=text, tags=tags, at=at, version=1)
+def tagged(id: str, text: str, *tags: str, at: int = 0, speaker: str = "") -> Tagged:
+    return Tagged(id=id, text=text, tags=tags, at=at, version=1, said_at=at, speaker=speaker)
 
 
 def test_tags_that_keep_meeting_are_a_theme_with_its_days_and_its_most_typical_memory_first() -> None:
@@ -38,6 +38,13 @@ def test_a_conflict_and_a_repeat_name_both_sides() -> None:
     )
     assert found.conflicts == (Pair(older="a", newer="c"),)
     assert found.repeats == (Pair(older="b", newer="d"),)
+
+
+def test_what_two_users_say_of_themselves_is_no_conflict() -> None:
+    luis = tagged("a", "I live in Berlin", speaker="luis", at=1)
+    assert reflect([tagged("b", "I live in Madrid", speaker="marta", at=2), luis]).conflicts == ()
+    moved = tagged("b", "I live in Madrid", speaker="luis", at=2)
+    assert reflect([moved, luis]).conflicts == (Pair(older="a", newer="b"),)
 
 
 def test_only_so_many_pairs_are_named() -> None:

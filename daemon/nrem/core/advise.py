@@ -76,6 +76,7 @@ def _standing(gathered: Gathered, plan: Plan) -> dict[str, Standing]:
         found[id] = Standing(
             id=id,
             text=gathered.texts[id],
+            label=gathered.labels[id],
             created_at=known[id].created_at,
             pinned=known[id].pinned,
             settled=said is not None,

@@ -9,9 +9,9 @@ from nrem.core.dreamer import Dreamer, look
 from nrem.core.gather import Gathered, gather
 from nrem.errors import Conflict
 from nrem.policy import dreaming, projection
-from nrem.policy.dreaming import Candidate, obstacle
+from nrem.policy.dreaming import Candidate
 from nrem.policy.noise import noise
-from nrem.policy.projection import Plan
+from nrem.policy.projection import Against, Plan
 from nrem.store import memories
 from nrem.store.model_lines import ModelLine
 from nrem.wire import DreamExplained
@@ -36,14 +36,14 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     candidate = gathered.candidates[place]
     scores, plan = gathered.decide()
     decision = next((decision for decision in plan.decisions if decision.id == id), None)
-    against = obstacle(candidate, kinds=gathered.kinds) or _noise(candidate)
+    against = plan.against.get(id) or _noise(candidate)
     score = scores.of(place)
     said = gathered.said.get(id)
     return DreamExplained(
         id=id,
         has_line=candidate.incumbent,
         decision=decision.verdict.value if decision else "nothing",
-        reason=decision.reason if decision else against or _behind(plan, id),
+        reason=decision.reason if decision else against.reason if against else _behind(plan, id),
         score=score.p,
         terms=score.terms,
         rank=decision.rank if decision else None,
@@ -54,9 +54,10 @@ def explain_dream(dreamer: Dreamer, id: str, *, now: int) -> DreamExplained:
     )
 
 
-def _noise(candidate: Candidate) -> str | None:
+def _noise(candidate: Candidate) -> Against | None:
+    """Say what stands against a text that the sweep did not come to."""
     what = None if candidate.pinned else noise(candidate.text)
-    return f"it is {what}" if what else None
+    return Against(f"it is {what}") if what else None
 
 
 def _behind(plan: Plan, id: str) -> str:
@@ -64,7 +65,7 @@ def _behind(plan: Plan, id: str) -> str:
     return miss.reason if miss else "others are worth more for the room they take"
 
 
-def _would_change(gathered: Gathered, plan: Plan, candidate: Candidate, against: str | None) -> list[str]:
+def _would_change(gathered: Gathered, plan: Plan, candidate: Candidate, against: Against | None) -> list[str]:
     if against is not None:
         return [_remedy(candidate, against, gathered.said.get(candidate.id))]
     if candidate.id in plan.chosen:
@@ -99,7 +100,7 @@ class _Trial:
         return tried.id in plan.chosen
 
 
-def _remedy(candidate: Candidate, against: str, said: ModelLine | None) -> str:
+def _remedy(candidate: Candidate, against: Against, said: ModelLine | None) -> str:
     if not candidate.trusted:
         return "a trusted caller who writes the same, or its line written into MEMORY.md by hand"
     if candidate.barred:
@@ -112,4 +113,6 @@ def _remedy(candidate: Candidate, against: str, said: ModelLine | None) -> str:
         return f"editing {candidate.told_by} or this one, or pinning this one"
     if candidate.expired:
         return "a later expires_at"
-    return f"that this no longer holds: {against}; or pinning it"
+    if against.successor is not None:
+        return f"editing or forgetting {against.successor}, or pinning this one"
+    return f"that this no longer holds: {against.reason}; or pinning it"

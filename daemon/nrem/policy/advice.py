@@ -17,6 +17,8 @@ class Standing:
 
     id: str
     text: str
+    label: str
+    """What it is called in its line."""
     created_at: int
     pinned: bool
     settled: bool
@@ -70,7 +72,7 @@ def weigh(
 def _word(proposal: Proposal, lines: Sequence[Standing], *, zone: str) -> Word:
     first, *others = lines
     sources = {id: version for line in lines for id, version in line.sources.items()}
-    freed = sum(memory_doc.line_length(line.text, line.id) for line in others)
+    freed = sum(memory_doc.line_length(line.text, line.label) for line in others)
     taken = tuple(line.id for line in others)
     if proposal.operation == "supersede":
         [older] = others

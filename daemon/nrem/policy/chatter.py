@@ -53,6 +53,7 @@ _NARRATED = re.compile(
     rf"|{_OPENER}(?:now )?(?:looking|checking|searching|fetching|loading|downloading|installing"
     rf"|running|reading|working|investigating|waiting|trying) (?:at|into|on|for (?:files?|the|it|ci"
     rf"|you|your)|the|that|this|to|it)\b"
+    r"(?!.*\b(?:is|are|was|were|needs?|requires?|takes?|costs?|means|has|can|may)\b)"
     r"|(?:will|gonna|going to) (?:look|check|do|fix|try|see|get|handle|take)\b|ich (?:schaue|prüfe"
     r"|sehe|teste|mache|kümmere|lese) "
     r"|(?:lass|lassen sie) mich |voy a (?:revisar|mirar|comprobar|ejecutar|probar|ver)\b|déjame "
@@ -65,7 +66,7 @@ _REPORTED = re.compile(
     r"|commits?|changes|branch|tests?|test suite|linter|build)\b|.{0,80}\b(?:as (?:you )?(?:requested"
     r"|asked)|per your request)\b"
     r"|(?:done|all done|all set|erledigt|fertig|listo|hecho|terminé)[.!:]+ \S"
-    r"|(?:the )?user (?:asked|requested|told|is asking)(?: me)? (?:to|for|about|if|whether) (?:help |to )*"
+    r"|(?:the )?user (?:asked|requested|is asking)(?: me)? (?:to|for|about|if|whether) (?:help |to )*"
     r"(?:fix(?:ing)?|rename|refactor|update|add|remove|change|write|run|debug|explain|review"
     r"|summari[sz]e|look|check|help)\b",
     re.IGNORECASE,
@@ -73,6 +74,7 @@ _REPORTED = re.compile(
 _LASTS = re.compile(
     r"\b(?:because|so that|means|always|never|must|should|every|each|from now on|whenever|decided"
     r"|chose|agreed|prefer|instead|only"
+    r"|(?:week|mon|tues|wednes|thurs|fri|satur|sun)days|weekends"
     r"|weil|immer|nie|muss|jeden?|wenn|ab sofort|porque|siempre|nunca|cada|debe|hay que|parce"
     r"|toujours|jamais|chaque|doit)\b",
     re.IGNORECASE,
@@ -84,7 +86,8 @@ _MOMENTARY = re.compile(
     r"|on my way|heading (?:out|home|off)"
     r"|stepping (?:out|away)|(?:going|off|out|gone) (?:for|to|at) (?:a )?(?:lunch|coffee|break|dinner"
     r"|walk|bed|sleep)|grabbing (?:a |some )?\w+"
-    r"|back (?:at|in|by|around) (?:\d+|a|an|half)|(?:lunch|coffee|tea|short) break|good (?:morning"
+    r"|back (?:at|in|by|around) (?:\d+|a|an|half)|(?<!take a )(?<!takes a )(?:lunch|coffee|tea|short) break"
+    r"|good (?:morning"
     r"|night|evening)|talk (?:soon|later)|signing off|logging off|calling it a day"
     r"|gerade eben|jetzt gerade|im moment|im augenblick|gleich (?:zurück|wieder)|bin (?:kurz|gleich"
     r"|mal) |mittagspause|feierabend"
@@ -144,6 +147,13 @@ _JUST_ENDED = re.compile(
     r"|ohne fehler|sin errores|sans erreur|again| )+\W*$",
     re.IGNORECASE,
 )
+_DATED = re.compile(
+    r"\b(?:on|in|since|until) (?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September"
+    r"|October|November|December)\b"
+)  # fmt: skip
+"""A run gives its time as a clock does; who names a month writes for later."""
+_IN_COMPANY = re.compile(r"\bwith [A-Z][a-z]")
+"""A sync with somebody is a meeting."""
 _MEASURE = re.compile(_MEASURED, re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\W{0,8}(?:(?:status|daily|weekly|hourly|nightly|monthly|morning|evening|progress|system|sprint"
@@ -158,7 +168,8 @@ _PROGRESS = re.compile(
     r"|\W{0,8}(?:successfully|erfolgreich) \w+(?:ed|t) |\W{0,8}(?:added|removed|changed|audited"
     r"|collected|downloaded|resolved|processed|synced|updated|indexed|imported"
     r"|exported|deleted|scanned|fetched|uploaded|cleaned|generated|checked|found|loaded|written"
-    r"|inserted) \d+ \w+.{0,60}(?:\bin \d|,|$)"
+    r"|inserted) \d+ (?!.*(?:: | (?:per|each|every) | in (?:19|20)\d\d\b| (?-i:[A-Z][a-z])))"
+    r"\w+.{0,60}(?:\bin \d|,|$)"
     r"|\W{0,8}(?:everything|all \d* ?(?:\w+ )?|no (?:new )?\w+|nothing)\b.{0,30}\b(?:up to date"
     r"|up-to-date|passed|green|healthy|reachable|in sync|synced|to do|clean|nominal|needs attention)\W*$",
     re.IGNORECASE,
@@ -195,5 +206,5 @@ def _is_report(text: str) -> bool:
     if _JUST_ENDED.fullmatch(line) or _PROGRESS.match(line) or _IDENTIFIER_ENDED.match(line):
         return True
     if _SUMMARY.match(line):
-        return len(_COUNT.findall(line)) > 1
-    return _AUTOMATED.match(line) is not None and _MEASURE.search(line) is not None
+        return len(_COUNT.findall(line)) > 1 and not _IN_COMPANY.search(line)
+    return bool(_AUTOMATED.match(line) and _MEASURE.search(line) and not _DATED.search(line))

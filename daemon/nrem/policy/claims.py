@@ -8,6 +8,7 @@ replaces it only if the older text says nothing besides, because nobody reads wh
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,6 @@ class Said:
     id: str
     text: str
     at: int
-    trusted: bool = True
     speaker: str = ""
 
 
@@ -174,11 +174,15 @@ def _claim(subject: str, attribute: str, parts: Mapping[str, str | None]) -> Cla
     )
 
 
-def contradicted(said: Sequence[Said]) -> dict[str, str]:
-    """Return which texts a newer one contradicts, each with the newest that gives another value.
+def rivals(said: Sequence[Said]) -> list[Said]:
+    """Return the texts that claim something of what another one claims something too."""
+    claims = [(one, found) for one in said if (found := claim(one.text, speaker=one.speaker))]
+    many = Counter(found.key for _, found in claims)
+    return [one for one, found in claims if many[found.key] > 1]
 
-    What is not trusted contradicts nothing.
-    """
+
+def contradicted(said: Sequence[Said]) -> dict[str, str]:
+    """Return which texts a newer one contradicts, each with the newest that gives another value."""
     return {older.id: newer.id for older, _, newer in _contradictions(said)}
 
 
@@ -200,7 +204,7 @@ def _contradictions(said: Sequence[Said]) -> list[tuple[Said, Claim, Said]]:
             continue
         claims.append((one, found))
         best = newest.get(found.key)
-        if one.trusted and (best is None or (one.at, one.id) > (best[0].at, best[0].id)):
+        if best is None or (one.at, one.id) > (best[0].at, best[0].id):
             newest[found.key] = one, found
     return [
         (one, found, newest[found.key][0])

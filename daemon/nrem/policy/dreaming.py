@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nrem.model import Kind, Role
 from nrem.policy import prior
 
-VERSION = 4
+VERSION = 5
 """Raised with every change of what it returns."""
 
 KINDS = frozenset({Kind.SEMANTIC, Kind.FACT, Kind.CONVERSATION})
@@ -62,6 +62,8 @@ class Candidate:
     trusted: bool
     created_at: int
     updated_at: int
+    said_at: int
+    """When its text was last changed, or when it was stored."""
     line_length: int
     """Characters of its line as rendered, with the line end."""
     section: str = ""

@@ -175,6 +175,8 @@ _LIST = re.compile(r"\s+-\s+\S+\s*$")
 _NESTED = re.compile(r"^[\w./-]+:[^\S\n]*\n[^\S\n]+\S|^(?:[^\S\n]+[\w./-]+: \S+\s*?$\n?){2}", re.MULTILINE)
 _DIFF = re.compile(r"^(?:diff --git|@@ -\d+(?:,\d+)? \+\d)", re.MULTILINE)
 _SYMBOL = re.compile(r"[{}()\[\]<>=;\\&^%$#@*~]")
+_NUMBERED = re.compile(r"(?<=\w) \(\d{1,4}\)")
+"""A number beside a word, as people write ages and counts."""
 _LONG_RUN = re.compile(r"(?<![!-~])(?!\S*://)(?![/~.])[!-~]{80}")
 
 
@@ -200,7 +202,7 @@ def machine(text: str) -> str | None:
     )
     if found and len(found) >= (SHARE_BESIDE_LESSON if told else SHARE) * len(lines):
         return found[0]
-    symbols = len(_SYMBOL.findall(text))
+    symbols = len(_SYMBOL.findall(_NUMBERED.sub("", text)))
     if (symbols >= 4 and symbols > 0.12 * len(text)) or _LONG_RUN.search(text):
         return "code"
     return None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from nrem.model import Kind
 from nrem.policy.classic import Promotion
 from nrem.policy.dreaming import Candidate, Score, Scores, obstacle
-from nrem.policy.projection import Decision, Miss, Plan, Room, Verdict
+from nrem.policy.projection import Against, Decision, Miss, Plan, Room, Verdict
 
 MISSES = 3
 
@@ -62,6 +62,9 @@ def solve(
         misses=tuple(misses[:MISSES]),
         characters=taken,
         rejected=rejected,
+        against={
+            id: Against(why, by_id[id].superseded_by or by_id[id].told_by) for id, why in against.items()
+        },
     )
 
 

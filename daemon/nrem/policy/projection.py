@@ -5,6 +5,7 @@ A plan is a fixed point: solved again with its own result as incumbents it chang
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nrem.model import Kind
-from nrem.policy.claims import Said, replaced
+from nrem.policy.claims import Said, replaced, rivals
 from nrem.policy.dreaming import KINDS, USE_WEIGHT, Candidate, Score, Scores, obstacle
 from nrem.policy.likeness import ALIKE, says_the_same, similarity, weigh
 from nrem.policy.noise import noise
@@ -80,6 +81,15 @@ class Miss:
     """The term that takes most from its score."""
 
 
+@dataclass(frozen=True, slots=True)
+class Against:
+    """Why a memory has no line whatever it is worth."""
+
+    reason: str
+    successor: str | None = None
+    """The memory that took its place."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """What a sweep does to the lines; `chosen` is the block in order, best first."""
@@ -91,6 +101,8 @@ class Plan:
     """What the block takes, markers and headings included."""
     rejected: Mapping[str, int]
     """How many candidates that were looked at had no chance, by reason."""
+    against: Mapping[str, Against]
+    """What stands against each of these, by id."""
 
 
 def worth(candidates: Sequence[Candidate], scores: Scores) -> NDArray[np.float64]:
@@ -131,21 +143,22 @@ class _Table:
         self, candidates: Sequence[Candidate], scores: Scores, room: Room, kinds: frozenset[Kind]
     ) -> None:
         self.candidates, self.scores, self.room = candidates, scores, room
-        self.newer = replaced(
-            [
-                Said(id=c.id, text=c.text, at=c.created_at, trusted=c.trusted, speaker=c.speaker)
-                for c in candidates
-                if not (c.barred or c.expired or c.superseded_by)
-            ]
-        )
+        self._weighed: dict[int, dict[str, float]] = {}
+        self._noise: dict[int, str | None] = {}
+        said = [Said(id=c.id, text=c.text, at=c.said_at, speaker=c.speaker) for c in candidates]
+        places = {c.id: i for i, c in enumerate(candidates)}
+        self.newer = replaced([one for one in rivals(said) if self._may_stand(places[one.id], kinds)])
         self.against = {i: why for i, c in enumerate(candidates) if (why := self._obstacle(c, kinds))}
         boost = np.array([INCUMBENCY if c.incumbent else 1.0 for c in candidates])
         self.worth = worth(candidates, scores)
         self.values = self.worth * boost / (1 + (boost - 1) * scores.p)
         able = [i for i in range(len(candidates)) if i not in self.against]
         self.order = sorted(able, key=lambda i: (not candidates[i].pinned, -self.values[i], candidates[i].id))
-        self._weighed: dict[int, dict[str, float]] = {}
-        self._noise: dict[int, str | None] = {}
+
+    def _may_stand(self, i: int, kinds: frozenset[Kind]) -> bool:
+        """Tell whether a text may be in the block, in a line of its own or of another one."""
+        own = dataclasses.replace(self.candidates[i], told_by=None)
+        return obstacle(own, kinds=kinds) is None and self.against_text(i) is None
 
     def _obstacle(self, candidate: Candidate, kinds: frozenset[Kind]) -> str | None:
         newer = self.newer.get(candidate.id)
@@ -259,6 +272,7 @@ def _plan(table: _Table, filled: _Filled, held: set[int]) -> Plan:
         misses=_misses(table, filled, against),
         characters=filled.taken,
         rejected=rejected,
+        against={candidates[i].id: Against(why, _successor(table, filled, i)) for i, why in against.items()},
     )
 
 

@@ -31,6 +31,10 @@ class Tagged:
     tags: tuple[str, ...]
     at: int
     version: int
+    said_at: int
+    """When its text was last changed, or when it was stored."""
+    speaker: str = ""
+    """The user who said it, so that what "I" do is theirs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,7 @@ class Reflection:
 def reflect(memories: Sequence[Tagged]) -> Reflection:
     """Return what is to be noticed of some memories, given with the newest first."""
     rarities = count([memory.text for memory in memories]).rarities()
-    said = [Said(id=memory.id, text=memory.text, at=memory.at) for memory in memories]
+    said = [Said(id=m.id, text=m.text, at=m.said_at, speaker=m.speaker) for m in memories]
     conflicts = [Pair(older=older, newer=newer) for older, newer in contradicted(said).items()]
     repeats = near_duplicates([memory.text for memory in memories], rarities, most=MOST_PAIRS)
     return Reflection(

@@ -49,6 +49,8 @@ class Material:
     version: int
     created_at: int
     updated_at: int
+    said_at: int
+    """When its text was last changed, or when it was stored."""
     expires_at: int | None
     user: str | None
     superseded_by: str | None
@@ -196,13 +198,21 @@ def _sweep(row: Row) -> Sweep:
 
 # What a sweep reads
 
+# Pins make versions too: what counts is the first event with this text after the last one with another.
+_SAID_AT = """case when m.version = 1 then m.created_at else coalesce(
+    (select min(e.at) from events e where e.scope = m.scope and e.subject = m.id and e.op like 'memory.%'
+     and e.payload ->> '$.content' = m.content and e.seq > (
+        select max(o.seq) from events o where o.scope = m.scope and o.subject = m.id
+        and o.op like 'memory.%' and o.payload ->> '$.content' <> m.content)),
+    m.created_at) end"""
+
 
 def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Material]:
     """Return the memories that can have a line: of these kinds, pinned, or with a line now; oldest first."""
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
         "select m.id, m.content, m.kind, m.category, m.trust, m.role, m.pinned, m.importance, m.version,"
-        " m.created_at, m.updated_at, m.expires_at, m.user_id, m.superseded_by from memories m"
+        f" m.created_at, m.updated_at, {_SAID_AT}, m.expires_at, m.user_id, m.superseded_by from memories m"
         f" where m.scope = ? and (m.kind in ({marks}) or m.pinned or m.id in (select memory_id"
         " from memory_promotions where scope = m.scope and demoted_at is null)) order by m.created_at, m.id",
         (scope, *(kind.value for kind in kinds)),
@@ -211,11 +221,11 @@ def material(db: Connection, scope: int, kinds: Collection[Kind]) -> list[Materi
         Material(
             id=id, content=content, kind=Kind(kind), category=category, trusted=trust == Trust.TRUSTED,
             role=Role(role) if role else None, pinned=bool(pinned), importance=importance, version=version,
-            created_at=created, updated_at=updated, expires_at=expires, user=user,
+            created_at=created, updated_at=updated, said_at=said, expires_at=expires, user=user,
             superseded_by=superseded_by,
         )
-        for id, content, kind, category, trust, role, pinned, importance, version, created, updated, expires,
-        user, superseded_by in rows
+        for id, content, kind, category, trust, role, pinned, importance, version, created, updated, said,
+        expires, user, superseded_by in rows
     ]  # fmt: skip
 
 
@@ -250,7 +260,8 @@ def newest_tagged(
     """Return the newest trusted memories that hold, of some kinds, with what they are about."""
     marks = ", ".join("?" * len(kinds))
     rows = db.execute(
-        "select id, content, tags, concept_tags, created_at, version from memories where scope = ?"
+        "select m.id, m.content, m.tags, m.concept_tags, m.created_at, m.version, m.user_id,"
+        f" {_SAID_AT} from memories m where m.scope = ?"
         f" and trust = 'trusted' and superseded_by is null and kind in ({marks})"
         " and (expires_at is null or expires_at > ?)"
         " order by created_at desc, id desc limit ?",
@@ -258,9 +269,15 @@ def newest_tagged(
     )
     return [
         Tagged(
-            id=id, text=content, tags=(*json.loads(tags), *json.loads(concepts)), at=created, version=version
+            id=id,
+            text=content,
+            tags=(*json.loads(tags), *json.loads(concepts)),
+            at=created,
+            version=version,
+            said_at=said,
+            speaker=user or "",
         )
-        for id, content, tags, concepts, created, version in rows
+        for id, content, tags, concepts, created, version, user, said in rows
     ]
 
 
