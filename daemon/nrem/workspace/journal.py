@@ -264,7 +264,7 @@ def render_message(message: Message) -> str:
         "Nrem-Schema": str(message.schema),
     }
     lines = [f"{name}: {' '.join(value.split())}" for name, value in trailers.items() if value is not None]
-    return "\n".join([subject[:_SUBJECT] or message.cause, "", *lines, ""])
+    return "\n".join([subject[:_SUBJECT] or " ".join(message.cause.split()), "", *lines, ""])
 
 
 def parse_message(subject: str, trailers: Mapping[str, str]) -> Message | None:
