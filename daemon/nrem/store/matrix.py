@@ -174,7 +174,7 @@ class Matrix:
         return self._words is None and self._asked == ASKED_OFTEN
 
     def postings(self, db: Connection, terms: Sequence[str], *, most: int = -1) -> list[NDArray[np.int32]]:
-        """Return for each term the places of the rows whose content has it, or at least `most` of them."""
+        """Return for each term the places of the rows that have it; where `most` have, maybe only -1s."""
         if self._words is None and self._asked >= ASKED_OFTEN and self.rows().totals[1] <= MOST_TERMS:
             places = np.flatnonzero(self.alive[: self.count])
             rows = zip(self.rowids[places].tolist(), places.tolist(), strict=True)
@@ -182,7 +182,8 @@ class Matrix:
         self._asked += 1
         if self._words is not None:
             return [self._words.of(term) for term in terms]
-        return [self.places(rows) for rows in search.postings(db, self.scope, terms, limit=most)]
+        found = search.postings(db, self.scope, terms, limit=most)
+        return [np.full(most, -1, np.int32) if len(rows) == most else self.places(rows) for rows in found]
 
     def contexts(self, db: Connection, term: str) -> NDArray[np.int32]:
         """Return the places of the rows that have a term in their context alone."""
