@@ -64,7 +64,7 @@ def change(call: Call, chance: random.Random, ids: list[str], i: int) -> None:
         }
         body = {name: value for name, value in given.items() if value is not None}
         if ids and chance.random() < 0.2:
-            body["superseded_by"] = chance.choice(ids)
+            body |= {"superseded_by": chance.choice(ids), "legacy_id": str(i)}
         ids.append(call("remember", agent="ana", **body)["id"])
     elif what < 0.7:
         old = chance.choice(call("list_memories", agent="ana")["memories"])
