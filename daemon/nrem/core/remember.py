@@ -154,14 +154,7 @@ def check_content(content: str, settings: Config, field: str = "content") -> Non
 def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: int, where: str) -> _Ready:
     kind = KIND_ALIASES[draft.kind]
     _check_enabled(kind, settings, where)
-    if draft.supersedes and draft.superseded_by is not None:
-        raise InvalidField(
-            where + "superseded_by", "cannot be given with supersedes", hint="give one of them"
-        )
-    if draft.superseded_by is not None and draft.legacy_id is None:  # by its text a repetition is not known
-        raise InvalidField(
-            where + "superseded_by", "needs a legacy_id", hint="it is for what is brought from elsewhere"
-        )
+    _check_succession(draft, where)
     check_content(draft.content, settings, where + "content")
     if draft.context is not None:
         check_content(draft.context, settings, where + "context")
@@ -213,6 +206,17 @@ def _prepare(draft: Draft, settings: Config, caller: Caller, *, id: str, now: in
     unpinned = draft.pinned and not memory.pinned
     notes = ("pinned: dropped, because the memory is not trusted",) if unpinned else ()
     return _Ready(memory, scrub.fired, tuple(draft.supersedes), where, notes)
+
+
+def _check_succession(draft: Draft, where: str) -> None:
+    if draft.supersedes and draft.superseded_by is not None:
+        raise InvalidField(
+            where + "superseded_by", "cannot be given with supersedes", hint="give one of them"
+        )
+    if draft.superseded_by is not None and draft.legacy_id is None:  # by its text a repetition is not known
+        raise InvalidField(
+            where + "superseded_by", "needs a legacy_id", hint="it is for what is brought from elsewhere"
+        )
 
 
 def _check_enabled(kind: Kind, settings: Config, where: str) -> None:
